@@ -1,0 +1,6 @@
+//! Floor 1: what everything else stands on; knows nothing of backups.
+
+pub mod cancel;
+pub mod clock;
+pub mod entropy;
+pub mod hex;

@@ -1,0 +1,196 @@
+//! Names of objects: which exist, and how they are written.
+
+use crate::base::hex;
+use std::fmt;
+
+/// The folders of a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Folder {
+    /// Settings of the repository.
+    Config,
+    /// Key slots.
+    Keys,
+    /// Packs, spread over 256 folders by the first two digits of their names.
+    Packs,
+    /// Index objects.
+    Index,
+    /// Snapshots.
+    Snapshots,
+    /// Marks of prune.
+    Marks,
+    /// Snapshots that were forgotten but can still be brought back.
+    Forgotten,
+    /// Leases of writers, named by id and counter, not by a hash.
+    Leases,
+    /// Censuses of prune, named as their marks.
+    Census,
+}
+
+impl Folder {
+    /// All folders, in the order in which they are made.
+    pub const ALL: [Self; 9] = [
+        Self::Config,
+        Self::Keys,
+        Self::Packs,
+        Self::Index,
+        Self::Snapshots,
+        Self::Marks,
+        Self::Forgotten,
+        Self::Leases,
+        Self::Census,
+    ];
+
+    /// The folder's name in a repository.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Config => "config",
+            Self::Keys => "keys",
+            Self::Packs => "packs",
+            Self::Index => "index",
+            Self::Snapshots => "snapshots",
+            Self::Marks => "marks",
+            Self::Forgotten => "forgotten",
+            Self::Leases => "leases",
+            Self::Census => "census",
+        }
+    }
+}
+
+/// A name that an object of a repository can have; anything else cannot be written as one.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectName {
+    folder: Folder,
+    base: String,
+}
+
+impl ObjectName {
+    /// The name of the object in `folder` whose bytes have the BLAKE3 hash `hash`.
+    #[must_use]
+    pub fn hashed(folder: Folder, hash: &[u8; 32]) -> Self {
+        Self {
+            folder,
+            base: hex::encode(hash),
+        }
+    }
+
+    /// The name of the `counter`th renewal of the lease `id`.
+    #[must_use]
+    pub fn lease(id: &[u8; 16], counter: u64) -> Self {
+        Self {
+            folder: Folder::Leases,
+            base: format!("{}-{counter}", hex::encode(id)),
+        }
+    }
+
+    /// The name of the object that ends the lease `id`.
+    #[must_use]
+    pub fn lease_end(id: &[u8; 16]) -> Self {
+        Self {
+            folder: Folder::Leases,
+            base: format!("{}-end", hex::encode(id)),
+        }
+    }
+
+    /// The name with the last part `base` in `folder`, if such a name can be.
+    #[must_use]
+    pub fn parse(folder: Folder, base: &str) -> Option<Self> {
+        let valid = match folder {
+            Folder::Leases => is_lease(base),
+            _ => hex::decode::<32>(base).is_some(),
+        };
+        valid.then(|| Self {
+            folder,
+            base: base.to_owned(),
+        })
+    }
+
+    /// The folder the object is in.
+    #[must_use]
+    pub fn folder(&self) -> Folder {
+        self.folder
+    }
+
+    /// The last part of the name.
+    #[must_use]
+    pub fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// The hash that the object's bytes must have; `None` for leases and censuses.
+    #[must_use]
+    pub fn hash(&self) -> Option<[u8; 32]> {
+        match self.folder {
+            Folder::Leases | Folder::Census => None,
+            _ => hex::decode(&self.base),
+        }
+    }
+
+    /// The object's path below the top of the repository, with `/` between the parts.
+    #[must_use]
+    pub fn path(&self) -> String {
+        let folder = self.folder.as_str();
+        match self.folder {
+            Folder::Packs => format!("{folder}/{}/{}", &self.base[..2], self.base),
+            _ => format!("{folder}/{}", self.base),
+        }
+    }
+}
+
+fn is_lease(base: &str) -> bool {
+    let Some((id, rest)) = base.split_once('-') else {
+        return false;
+    };
+    let counter = !rest.is_empty() && rest.len() <= 20 && rest.bytes().all(|b| b.is_ascii_digit());
+    hex::decode::<16>(id).is_some() && (counter || matches!(rest, "end" | "void" | "honoured"))
+}
+
+impl fmt::Display for ObjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path())
+    }
+}
+
+impl fmt::Debug for ObjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.path())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Folder, ObjectName};
+
+    #[test]
+    fn only_names_of_the_grammar_parse() {
+        let hash = "ab".repeat(32);
+        let pack = ObjectName::parse(Folder::Packs, &hash).unwrap();
+        assert_eq!(pack.path(), format!("packs/ab/{hash}"));
+        assert_eq!(pack.hash(), Some([0xab; 32]));
+        for bad in [
+            "",
+            ".DS_Store",
+            "@eaDir",
+            "x.tmp",
+            "../../etc/passwd",
+            &hash[1..],
+            &hash.to_uppercase(),
+        ] {
+            assert_eq!(ObjectName::parse(Folder::Packs, bad), None, "{bad}");
+        }
+        let id = "0f".repeat(16);
+        for rest in ["0", "17", "end", "void", "honoured"] {
+            assert!(
+                ObjectName::parse(Folder::Leases, &format!("{id}-{rest}")).is_some(),
+                "{rest}"
+            );
+        }
+        for rest in ["", "-1", "1x", "ended", "123456789012345678901"] {
+            assert!(
+                ObjectName::parse(Folder::Leases, &format!("{id}-{rest}")).is_none(),
+                "{rest}"
+            );
+        }
+        assert_eq!(ObjectName::lease(&[15; 16], 3).path(), format!("leases/{id}-3"));
+    }
+}
