@@ -4,5 +4,9 @@
 //! floors and says which room may use which. `repo-format.md` is the law for every stored byte.
 
 pub mod base;
+pub mod chunker;
+pub mod codec;
+pub mod crypto;
+pub mod engine;
 pub mod format;
 pub mod storage;

@@ -1,0 +1,99 @@
+//! Compressing a block.
+
+use super::Compression;
+use super::sample::looks_compressible;
+use crate::format::limits::TAG_LEN;
+use crate::format::{BLOCK_PREFIX_LEN, CodecId, block_prefix};
+
+/// The contexts of all codecs, kept from block to block; one thread's own.
+#[derive(Default)]
+pub struct Compressor {
+    zstd: Option<(i32, zstd::bulk::Compressor<'static>)>,
+    deflate: Option<(i32, libdeflater::Compressor)>,
+}
+
+impl std::fmt::Debug for Compressor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Compressor(..)")
+    }
+}
+
+impl Compressor {
+    /// No contexts yet; each is made when its codec is first wanted.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The block as it will be sealed: prefix and payload, with room for the tag. A block that does not shrink by 3 % is stored.
+    ///
+    /// # Errors
+    /// When a codec reports a failure of its own (not enough memory).
+    pub fn compress(&mut self, compression: Compression, plain: &[u8]) -> Result<Vec<u8>, String> {
+        let limit = plain.len() - plain.len() * 3 / 100;
+        if compression != Compression::Off && looks_compressible(plain) {
+            let mut block = vec![0; BLOCK_PREFIX_LEN + limit + TAG_LEN];
+            let room = &mut block[BLOCK_PREFIX_LEN..BLOCK_PREFIX_LEN + limit];
+            if let Some((codec, length)) = self.payload(compression, plain, room)? {
+                block.truncate(BLOCK_PREFIX_LEN + length);
+                block[..BLOCK_PREFIX_LEN].copy_from_slice(&block_prefix(codec, plain_len(plain)));
+                return Ok(block);
+            }
+        }
+        let mut block = Vec::with_capacity(BLOCK_PREFIX_LEN + plain.len() + TAG_LEN);
+        block.extend_from_slice(&block_prefix(CodecId::Stored, plain_len(plain)));
+        block.extend_from_slice(plain);
+        Ok(block)
+    }
+
+    /// Codec and length of the payload written to `room`, or `None` when it does not fit there.
+    fn payload(
+        &mut self,
+        compression: Compression,
+        plain: &[u8],
+        room: &mut [u8],
+    ) -> Result<Option<(CodecId, usize)>, String> {
+        let written = match compression {
+            Compression::Off => return Ok(None),
+            Compression::Zstd(level) => {
+                let length = self.zstd(level)?.compress_to_buffer(plain, room);
+                // The only failure of a context that exists is that the output does not fit.
+                length.ok().map(|length| (CodecId::Zstd, length))
+            }
+            Compression::Deflate(level) => {
+                let length = self.deflate(level)?.deflate_compress(plain, room);
+                length.ok().map(|length| (CodecId::Deflate, length))
+            }
+            Compression::Lz4 => {
+                // This codec wants room for the worst case, so it gets a buffer of its own.
+                let payload = lz4_flex::block::compress(plain);
+                room.get_mut(..payload.len()).map(|room| {
+                    room.copy_from_slice(&payload);
+                    (CodecId::Lz4, payload.len())
+                })
+            }
+        };
+        Ok(written)
+    }
+
+    fn zstd(&mut self, level: i32) -> Result<&mut zstd::bulk::Compressor<'static>, String> {
+        if self.zstd.as_ref().is_none_or(|(known, _)| *known != level) {
+            let context = zstd::bulk::Compressor::new(level).map_err(|e| e.to_string())?;
+            self.zstd = Some((level, context));
+        }
+        Ok(&mut self.zstd.as_mut().expect("it was made above").1)
+    }
+
+    fn deflate(&mut self, level: i32) -> Result<&mut libdeflater::Compressor, String> {
+        if self.deflate.as_ref().is_none_or(|(known, _)| *known != level) {
+            // Levels 1..9 of the option are spread over 1..12 of libdeflate.
+            let own = libdeflater::CompressionLvl::new((level * 11 - 3) / 8).map_err(|e| format!("{e:?}"))?;
+            self.deflate = Some((level, libdeflater::Compressor::new(own)));
+        }
+        Ok(&mut self.deflate.as_mut().expect("it was made above").1)
+    }
+}
+
+fn plain_len(plain: &[u8]) -> u32 {
+    u32::try_from(plain.len()).expect("a block is within its limit")
+}
