@@ -9,4 +9,5 @@ pub mod codec;
 pub mod crypto;
 pub mod engine;
 pub mod format;
+pub mod repo;
 pub mod storage;

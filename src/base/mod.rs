@@ -4,3 +4,4 @@ pub mod cancel;
 pub mod clock;
 pub mod entropy;
 pub mod hex;
+pub mod host;

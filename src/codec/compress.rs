@@ -10,6 +10,8 @@ use crate::format::{BLOCK_PREFIX_LEN, CodecId, block_prefix};
 pub struct Compressor {
     zstd: Option<(i32, zstd::bulk::Compressor<'static>)>,
     deflate: Option<(i32, libdeflater::Compressor)>,
+    /// Where payloads are written before their length is known; kept, so that its pages stay warm.
+    room: Vec<u8>,
 }
 
 impl std::fmt::Debug for Compressor {
@@ -32,18 +34,18 @@ impl Compressor {
     pub fn compress(&mut self, compression: Compression, plain: &[u8]) -> Result<Vec<u8>, String> {
         let limit = plain.len() - plain.len() * 3 / 100;
         if compression != Compression::Off && looks_compressible(plain) {
-            let mut block = vec![0; BLOCK_PREFIX_LEN + limit + TAG_LEN];
-            let room = &mut block[BLOCK_PREFIX_LEN..BLOCK_PREFIX_LEN + limit];
-            if let Some((codec, length)) = self.payload(compression, plain, room)? {
-                block.truncate(BLOCK_PREFIX_LEN + length);
-                block[..BLOCK_PREFIX_LEN].copy_from_slice(&block_prefix(codec, plain_len(plain)));
+            let mut room = std::mem::take(&mut self.room);
+            if room.len() < limit {
+                room.resize(limit, 0);
+            }
+            let written = self.payload(compression, plain, &mut room[..limit]);
+            let block = written.map(|found| found.map(|(codec, length)| block(codec, plain, &room[..length])));
+            self.room = room;
+            if let Some(block) = block? {
                 return Ok(block);
             }
         }
-        let mut block = Vec::with_capacity(BLOCK_PREFIX_LEN + plain.len() + TAG_LEN);
-        block.extend_from_slice(&block_prefix(CodecId::Stored, plain_len(plain)));
-        block.extend_from_slice(plain);
-        Ok(block)
+        Ok(block(CodecId::Stored, plain, plain))
     }
 
     /// Codec and length of the payload written to `room`, or `None` when it does not fit there.
@@ -94,6 +96,11 @@ impl Compressor {
     }
 }
 
-fn plain_len(plain: &[u8]) -> u32 {
-    u32::try_from(plain.len()).expect("a block is within its limit")
+/// Prefix and payload in a buffer with just the room for the tag.
+fn block(codec: CodecId, plain: &[u8], payload: &[u8]) -> Vec<u8> {
+    let plain_len = u32::try_from(plain.len()).expect("a block is within its limit");
+    let mut block = Vec::with_capacity(BLOCK_PREFIX_LEN + payload.len() + TAG_LEN);
+    block.extend_from_slice(&block_prefix(codec, plain_len));
+    block.extend_from_slice(payload);
+    block
 }

@@ -54,13 +54,17 @@ pub struct Done {
 
 /// The contexts one thread needs to run jobs on the CPU.
 #[derive(Debug, Default)]
-pub(crate) struct Contexts {
+pub struct Contexts {
     compressor: Compressor,
     decompressor: Decompressor,
 }
 
 impl Contexts {
-    pub(crate) fn run(&mut self, job: &Job) -> Result<Vec<u8>, EngineError> {
+    /// Runs a job on the calling thread.
+    ///
+    /// # Errors
+    /// [`EngineError::Corrupt`] when the sealed bytes are not what was sealed.
+    pub fn run(&mut self, job: &Job) -> Result<Vec<u8>, EngineError> {
         match job.operation {
             Operation::Seal(compression) => {
                 let mut block = self

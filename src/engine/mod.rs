@@ -9,7 +9,7 @@ mod contract;
 mod job;
 mod software;
 
-pub use job::{Done, EngineError, Job, Operation};
+pub use job::{Contexts, Done, EngineError, Job, Operation};
 pub use software::SoftwareEngine;
 
 use std::collections::VecDeque;

@@ -40,3 +40,5 @@ pub const XATTRS_MAX: usize = 3 << 20;
 pub const SNAPSHOT_ITEMS_MAX: usize = 10_000;
 /// Most master secrets in a keyring.
 pub const EPOCHS_MAX: usize = 1_024;
+/// Branches of a tree or an extent list nest at most this deep.
+pub const BRANCH_LEVELS_MAX: usize = 8;

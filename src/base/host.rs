@@ -1,0 +1,71 @@
+//! Which host and process this is, as far as the system says.
+
+use std::fs;
+
+/// What tells this host and process from others.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Host {
+    /// Name of the host.
+    pub name: String,
+    /// `/etc/machine-id`, empty where there is none.
+    pub machine: String,
+    /// Boot id, empty where there is none.
+    pub boot: String,
+    /// Process id.
+    pub pid: u64,
+    /// Start of the process in clock ticks since boot, 0 where unknown.
+    pub started: u64,
+    /// Number of the PID namespace, 0 where unknown.
+    pub namespace: u64,
+}
+
+impl Host {
+    /// Asks the system.
+    #[must_use]
+    pub fn this() -> Self {
+        let line = |path: &str| {
+            fs::read_to_string(path)
+                .map(|text| text.trim().to_owned())
+                .unwrap_or_default()
+        };
+        let namespace = fs::read_link("/proc/self/ns/pid")
+            .ok()
+            .and_then(|link| number_in(link.to_str()?));
+        Self {
+            name: rustix::system::uname().nodename().to_string_lossy().into_owned(),
+            machine: line("/etc/machine-id"),
+            boot: line("/proc/sys/kernel/random/boot_id"),
+            pid: u64::from(std::process::id()),
+            started: start_time(&line("/proc/self/stat")).unwrap_or(0),
+            namespace: namespace.unwrap_or(0),
+        }
+    }
+}
+
+/// The digits in `pid:[4026531836]`.
+fn number_in(link: &str) -> Option<u64> {
+    link.split_once('[')?.1.strip_suffix(']')?.parse().ok()
+}
+
+/// Field 22 of `/proc/<pid>/stat`; the second field may hold spaces and parentheses.
+fn start_time(stat: &str) -> Option<u64> {
+    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Host, number_in, start_time};
+
+    #[test]
+    fn the_start_time_is_found_behind_any_program_name() {
+        let stat = "7 (a) b (c) S 1 7 7 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 12345 1000 1 18446744073709551615";
+        assert_eq!(start_time(stat), Some(12345));
+        assert_eq!(start_time("7 (cut"), None);
+        assert_eq!(number_in("pid:[4026531836]"), Some(4_026_531_836));
+    }
+
+    #[test]
+    fn this_host_has_a_name() {
+        assert!(!Host::this().name.is_empty());
+    }
+}

@@ -1,0 +1,251 @@
+//! Which chunk lies where: the index objects united in memory (`repo-format.md`, chapter 8).
+//!
+//! A chunk takes about 50 bytes: id, length and block in a table, and a slot in an open hash table over it.
+
+use super::{RepoError, Repository, object};
+use crate::crypto::ObjectKey;
+use crate::format::limits::{HEADER_LEN, INDEX_SEGMENTS_MAX, SEGMENT_PLAIN, TAG_LEN};
+use crate::format::{BlockRecord, ChunkId, Class, Header, IndexTable, IndexedPack, PackKind, Part, segment_lens};
+use crate::storage::{Folder, ObjectMeta, ObjectName};
+use hashbrown::HashTable;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+/// One pack.
+#[derive(Debug)]
+pub(super) struct PackEntry {
+    pub(super) name: [u8; 32],
+    pub(super) header: Header,
+    pub(super) length: u32,
+    key: OnceLock<Result<Arc<ObjectKey>, String>>,
+}
+
+/// One block, with its pack and its first chunk in the tables.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockEntry {
+    pub(super) record: BlockRecord,
+    pub(super) pack: u32,
+    pub(super) first_chunk: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ChunkEntry {
+    id: ChunkId,
+    length: u32,
+    block: u32,
+}
+
+/// Where one copy of a chunk lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) block: u32,
+    pub(super) start: u32,
+    pub(super) length: u32,
+}
+
+/// All index objects of a repository, united.
+#[derive(Debug, Default)]
+pub struct Index {
+    packs: Vec<PackEntry>,
+    blocks: Vec<BlockEntry>,
+    chunks: Vec<ChunkEntry>,
+    table: HashTable<u32>,
+    by_name: HashMap<[u8; 32], u32>,
+    damaged: Vec<RepoError>,
+}
+
+impl Index {
+    /// Reads every index object of `repository`. What cannot be read is kept in [`damaged`](Self::damaged), the rest serves.
+    ///
+    /// # Errors
+    /// When the listing fails, a storage is out of reach, or an object has a newer format.
+    pub fn load(repository: &Repository) -> Result<Self, RepoError> {
+        let mut index = Self::default();
+        for meta in object::list(&**repository.storage(), Folder::Index)? {
+            match load_one(repository, &meta) {
+                Ok(table) => index.add(table),
+                Err(error) if error.is_damage() => index.damaged.push(error),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(index)
+    }
+
+    /// Adds the packs of one index object; a pack that is known already is passed over.
+    pub(super) fn add(&mut self, table: IndexTable) {
+        self.chunks
+            .reserve(table.packs.iter().map(|pack| pack.table.chunks.len()).sum());
+        for pack in table.packs {
+            self.add_pack(pack);
+        }
+    }
+
+    fn add_pack(&mut self, pack: IndexedPack) {
+        let number = small(self.packs.len());
+        if self.by_name.contains_key(&pack.name) {
+            return;
+        }
+        self.by_name.insert(pack.name, number);
+        let mut chunks = pack.table.chunks.iter();
+        for record in pack.table.blocks {
+            let block = small(self.blocks.len());
+            self.blocks.push(BlockEntry {
+                record,
+                pack: number,
+                first_chunk: small(self.chunks.len()),
+            });
+            for chunk in chunks.by_ref().take(usize::from(record.chunks)) {
+                let place = small(self.chunks.len());
+                self.chunks.push(ChunkEntry {
+                    id: chunk.id,
+                    length: chunk.length,
+                    block,
+                });
+                let chunks = &self.chunks;
+                self.table
+                    .insert_unique(hash(&chunk.id), place, |n| hash(&chunks[*n as usize].id));
+            }
+        }
+        let (name, header, length) = (pack.name, pack.header, pack.length);
+        self.packs.push(PackEntry {
+            name,
+            header,
+            length,
+            key: OnceLock::new(),
+        });
+    }
+
+    /// Whether some pack holds the chunk.
+    #[must_use]
+    pub fn contains(&self, id: &ChunkId) -> bool {
+        self.table
+            .find(hash(id), |n| self.chunks[*n as usize].id == *id)
+            .is_some()
+    }
+
+    /// Length of a chunk in bytes, if it is known.
+    #[must_use]
+    pub fn length(&self, id: &ChunkId) -> Option<u32> {
+        let n = self.table.find(hash(id), |n| self.chunks[*n as usize].id == *id)?;
+        Some(self.chunks[*n as usize].length)
+    }
+
+    /// Every copy of a chunk in packs of `kind`.
+    pub(super) fn places(&self, kind: PackKind, id: &ChunkId) -> impl Iterator<Item = Place> + '_ {
+        let id = *id;
+        let same = self
+            .table
+            .iter_hash(hash(&id))
+            .copied()
+            .filter(move |n| self.chunks[*n as usize].id == id);
+        same.map(|n| self.place(n))
+            .filter(move |place| self.pack_of(place.block).header.kind == Some(kind))
+    }
+
+    fn place(&self, chunk: u32) -> Place {
+        let entry = self.chunks[chunk as usize];
+        let first = self.blocks[entry.block as usize].first_chunk;
+        let start = self.chunks[first as usize..chunk as usize]
+            .iter()
+            .map(|c| c.length)
+            .sum();
+        Place {
+            block: entry.block,
+            start,
+            length: entry.length,
+        }
+    }
+
+    pub(super) fn block(&self, block: u32) -> &BlockEntry {
+        &self.blocks[block as usize]
+    }
+
+    pub(super) fn pack_of(&self, block: u32) -> &PackEntry {
+        &self.packs[self.blocks[block as usize].pack as usize]
+    }
+
+    /// The key of the pack of a block.
+    pub(super) fn key_of(&self, repository: &Repository, block: u32) -> Result<Arc<ObjectKey>, RepoError> {
+        let pack = self.pack_of(block);
+        let find = || {
+            repository
+                .keys()
+                .find(&pack.header)
+                .map(Arc::new)
+                .map_err(|error| error.to_string())
+        };
+        pack.key
+            .get_or_init(find)
+            .clone()
+            .map_err(|reason| RepoError::damaged(ObjectName::hashed(Folder::Packs, &pack.name), reason))
+    }
+
+    /// Number of packs, blocks and chunks.
+    #[must_use]
+    pub fn counts(&self) -> (usize, usize, usize) {
+        (self.packs.len(), self.blocks.len(), self.chunks.len())
+    }
+
+    /// Plain and sealed bytes of all blocks.
+    #[must_use]
+    pub fn bytes(&self) -> (u64, u64) {
+        let sum = |field: fn(&BlockRecord) -> u32| self.blocks.iter().map(|b| u64::from(field(&b.record))).sum();
+        (sum(|b| b.plain_len), sum(|b| b.sealed_len))
+    }
+
+    /// Name and length of every pack it knows.
+    pub fn packs(&self) -> impl Iterator<Item = (ObjectName, u64)> + '_ {
+        self.packs
+            .iter()
+            .map(|pack| (ObjectName::hashed(Folder::Packs, &pack.name), u64::from(pack.length)))
+    }
+
+    /// Index objects that could not be read.
+    #[must_use]
+    pub fn damaged(&self) -> &[RepoError] {
+        &self.damaged
+    }
+}
+
+fn load_one(repository: &Repository, meta: &ObjectMeta) -> Result<IndexTable, RepoError> {
+    let limit = HEADER_LEN + INDEX_SEGMENTS_MAX as usize * (SEGMENT_PLAIN + TAG_LEN);
+    let bytes = object::load(&**repository.storage(), &meta.name, limit as u64)?;
+    let header = object::header(&meta.name, &bytes, Class::Index)?;
+    let key = repository
+        .keys()
+        .find(&header)
+        .map_err(|error| RepoError::damaged(&meta.name, error))?;
+    let lens = segment_lens(bytes.len() as u64).map_err(|error| RepoError::format(&meta.name, &error))?;
+    let (mut rest, mut plain) = (&bytes[HEADER_LEN..], Vec::with_capacity(bytes.len()));
+    for (number, length) in (0..).zip(lens) {
+        let (sealed, behind) = rest.split_at(length);
+        let mut segment = sealed.to_vec();
+        key.open(Part::Segment, number, &mut segment)
+            .map_err(|error| RepoError::damaged(&meta.name, error))?;
+        plain.extend_from_slice(&segment);
+        rest = behind;
+    }
+    IndexTable::from_bytes(&plain).map_err(|error| RepoError::format(&meta.name, &error))
+}
+
+/// Ids are keyed hashes, so their first bytes serve as they are.
+fn hash(id: &ChunkId) -> u64 {
+    u64::from_le_bytes([id.0[0], id.0[1], id.0[2], id.0[3], id.0[4], id.0[5], id.0[6], id.0[7]])
+}
+
+fn small(number: usize) -> u32 {
+    u32::try_from(number).expect("an index in memory has fewer than 2^32 entries")
+}
+
+/// The bytes of an index object that holds `table`.
+pub(super) fn seal(repository: &Repository, table: &IndexTable) -> Result<Vec<u8>, RepoError> {
+    let salt = repository.salts().next(&[])?;
+    let (header, key) = repository.keys().begin(Class::Index, None, repository.suite(), salt);
+    let mut object = header.to_bytes().to_vec();
+    for (number, plain) in (0..).zip(table.to_bytes().chunks(SEGMENT_PLAIN)) {
+        let mut segment = plain.to_vec();
+        key.seal(Part::Segment, number, &mut segment);
+        object.extend_from_slice(&segment);
+    }
+    Ok(object)
+}

@@ -1,0 +1,99 @@
+//! The lease of a writer: put before anything is listed, renewed while it works, ended when it is done
+//! (`repo-format.md`, chapter 12).
+
+use super::{RepoError, Repository};
+use crate::format::Lease;
+use crate::storage::{ObjectName, PutMode, Storage};
+use bytes::Bytes;
+use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// How often a lease is renewed.
+const RENEWAL: Duration = Duration::from_mins(5);
+
+/// A lease that is in force until it is ended or dropped.
+#[derive(Debug)]
+pub(super) struct HeldLease {
+    id: [u8; 16],
+    stop: Option<Sender<()>>,
+    renewer: Option<JoinHandle<Lease>>,
+    storage: Arc<dyn Storage>,
+}
+
+impl HeldLease {
+    /// Puts a new lease for `operation`.
+    pub(super) fn take(repository: &Repository, operation: &str) -> Result<Self, RepoError> {
+        let host = &repository.env().host;
+        let lease = Lease {
+            id: repository.salts().random()?,
+            counter: 0,
+            host: host.name.clone(),
+            pid: host.pid,
+            boot: host.boot.clone(),
+            started: host.started,
+            operation: operation.to_owned(),
+            namespace: host.namespace,
+        };
+        let storage = Arc::clone(repository.storage());
+        put(&*storage, &lease)?;
+        let (stop, stopped) = bounded::<()>(0);
+        let (id, store) = (lease.id, Arc::clone(&storage));
+        let renew = move || {
+            let mut lease = lease;
+            while stopped.recv_timeout(RENEWAL) == Err(RecvTimeoutError::Timeout) {
+                lease.counter += 1;
+                // A renewal that fails is tried again with the next; prune waits much longer than that.
+                if put(&*store, &lease).is_ok() {
+                    let _ = store.delete(&ObjectName::lease(&lease.id, lease.counter - 1));
+                }
+            }
+            lease
+        };
+        let renewer = std::thread::Builder::new().name("lease".to_owned()).spawn(renew)?;
+        Ok(Self {
+            id,
+            stop: Some(stop),
+            renewer: Some(renewer),
+            storage,
+        })
+    }
+
+    /// The lease's id.
+    pub(super) fn id(&self) -> [u8; 16] {
+        self.id
+    }
+
+    /// Ends the lease, then clears what it left where the store lets it.
+    pub(super) fn end(mut self) -> Result<(), RepoError> {
+        self.stop()
+    }
+
+    fn stop(&mut self) -> Result<(), RepoError> {
+        self.stop = None;
+        let Some(lease) = self.renewer.take().and_then(|renewer| renewer.join().ok()) else {
+            return Ok(());
+        };
+        let end = ObjectName::lease_end(&self.id);
+        self.storage
+            .put(&end, &[Bytes::from(lease.to_bytes())], PutMode::Keep)?;
+        let cleared = self.storage.delete(&ObjectName::lease(&self.id, lease.counter));
+        if cleared.is_ok() {
+            let _ = self.storage.delete(&end);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for HeldLease {
+    fn drop(&mut self) {
+        // A lease that cannot be ended goes stale by itself.
+        let _ = self.stop();
+    }
+}
+
+fn put(storage: &dyn Storage, lease: &Lease) -> Result<(), RepoError> {
+    let name = ObjectName::lease(&lease.id, lease.counter);
+    Ok(storage.put(&name, &[Bytes::from(lease.to_bytes())], PutMode::Keep)?)
+}

@@ -1,0 +1,29 @@
+//! Floor 6: a repository as a place with keys, an index, snapshots, trees and chunks.
+
+mod chunk_reader;
+mod environment;
+mod error;
+mod index;
+mod init;
+mod lease;
+mod object;
+mod pack_writer;
+mod repository;
+mod session;
+mod slots;
+mod snapshots;
+mod tree_reader;
+mod tree_writer;
+mod upload;
+
+pub use chunk_reader::{BlockPlace, ChunkReader, Located};
+pub use environment::Environment;
+pub use error::RepoError;
+pub use index::Index;
+pub use init::{InitOptions, Initialized, init};
+pub use repository::Repository;
+pub use session::{Session, SessionOptions, Stored};
+pub use slots::SlotSecret;
+pub use snapshots::{NamedSnapshot, SnapshotList, SnapshotRef};
+pub use tree_reader::{ExtentReader, TreeReader};
+pub use tree_writer::{DirectoryWriter, ExtentWriter};

@@ -1,0 +1,80 @@
+//! Whole objects: read and checked against their names, or made of a sealed record.
+
+use super::RepoError;
+use crate::crypto::KeyTable;
+use crate::format::limits::{HEADER_LEN, RECORD_LEN_MAX};
+use crate::format::{Class, Header, Part};
+use crate::storage::{Folder, ObjectMeta, ObjectName, Storage};
+use bytes::Bytes;
+use std::ops::ControlFlow;
+
+/// Reads an object of at most `limit` bytes and checks that its bytes have the hash that is its name.
+pub(super) fn load(storage: &dyn Storage, name: &ObjectName, limit: u64) -> Result<Bytes, RepoError> {
+    let length = storage.head(name)?.length;
+    if length > limit {
+        return Err(RepoError::damaged(
+            name,
+            format!("it has {length} bytes, limit is {limit}"),
+        ));
+    }
+    let bytes = storage.get(name)?;
+    if name.hash().is_some_and(|hash| blake3::hash(&bytes) != hash) {
+        return Err(RepoError::damaged(
+            name,
+            "its bytes do not have the hash that is its name",
+        ));
+    }
+    Ok(bytes)
+}
+
+/// The header of an object, which must be of `class`.
+pub(super) fn header(name: &ObjectName, object: &[u8], class: Class) -> Result<Header, RepoError> {
+    let header = Header::from_bytes(object).map_err(|error| RepoError::format(name, &error))?;
+    if header.class != class {
+        let reason = format!("it is a {}, not a {}", header.class.as_str(), class.as_str());
+        return Err(RepoError::damaged(name, reason));
+    }
+    Ok(header)
+}
+
+/// Opens the one sealed record of an object.
+pub(super) fn open_record(
+    keys: &KeyTable,
+    name: &ObjectName,
+    object: &[u8],
+    class: Class,
+) -> Result<Vec<u8>, RepoError> {
+    let header = header(name, object, class)?;
+    let key = keys.find(&header).map_err(|error| RepoError::damaged(name, error))?;
+    let mut record = object[HEADER_LEN..].to_vec();
+    key.open(part(class), 0, &mut record)
+        .map_err(|error| RepoError::damaged(name, error))?;
+    Ok(record)
+}
+
+/// The names and lengths of all objects of a folder, sorted by name.
+pub(super) fn list(storage: &dyn Storage, folder: Folder) -> Result<Vec<ObjectMeta>, RepoError> {
+    let mut found = Vec::new();
+    storage.list(folder, &mut |meta| {
+        found.push(meta);
+        ControlFlow::Continue(())
+    })?;
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
+}
+
+/// Reads an object that holds one record.
+pub(super) fn load_record(storage: &dyn Storage, name: &ObjectName) -> Result<Bytes, RepoError> {
+    load(storage, name, RECORD_LEN_MAX)
+}
+
+/// The nonce part of the one record of a class.
+pub(super) fn part(class: Class) -> Part {
+    match class {
+        Class::Snapshot => Part::Snapshot,
+        Class::Config => Part::Config,
+        Class::KeySlot => Part::KeySlot,
+        Class::Mark => Part::Mark,
+        Class::Index | Class::Pack => unreachable!("objects of several parts have no single record"),
+    }
+}

@@ -1,0 +1,295 @@
+//! One writer at work: chunks go in, packs and index objects come out, in the order that survives a power cut
+//! (`repo-format.md`, chapter 15).
+
+use super::lease::HeldLease;
+use super::pack_writer::{LaidBlock, PackWriter};
+use super::upload::Uploads;
+use super::{Index, RepoError, Repository, index};
+use crate::codec::Compression;
+use crate::engine::{Done, Engine, Job, Lane, Operation};
+use crate::format::{ChunkId, ChunkRecord, IndexTable, IndexedPack, PackKind, pack_len};
+use crate::storage::{Folder, ObjectName, PutMode};
+use bytes::Bytes;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// An index object is ended at about this many bytes.
+const INDEX_OBJECT_LEN: usize = 48 << 20;
+
+/// How a session works.
+#[derive(Clone, Debug)]
+pub struct SessionOptions {
+    /// For new blocks.
+    pub compression: Compression,
+    /// How many packs may be on their way at once.
+    pub uploads: usize,
+    /// Nothing is sealed, put or leased; only counted.
+    pub dry_run: bool,
+}
+
+/// What a session has stored so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Stored {
+    /// New chunks.
+    pub chunks: u64,
+    /// Their plain bytes.
+    pub plain: u64,
+    /// Bytes of the packs and index objects put for them.
+    pub stored: u64,
+}
+
+/// A writer with its lease, its index and its open packs.
+#[derive(Debug)]
+pub struct Session {
+    repository: Arc<Repository>,
+    options: SessionOptions,
+    lease: Option<HeldLease>,
+    index: Arc<Index>,
+    new: HashSet<ChunkId, BuildHasherDefault<IdHasher>>,
+    lane: Box<dyn Lane>,
+    queue: VecDeque<Job>,
+    flights: HashMap<u64, Flight>,
+    ticket: u64,
+    data: PackWriter,
+    tree: PackWriter,
+    uploads: Uploads,
+    unindexed: Vec<IndexedPack>,
+    stored: Stored,
+}
+
+#[derive(Debug)]
+struct Flight {
+    kind: PackKind,
+    pack: u64,
+    chunks: Vec<ChunkRecord>,
+}
+
+/// Ids are keyed hashes; their first bytes serve as the hash.
+#[derive(Debug, Default)]
+struct IdHasher(u64);
+
+impl Hasher for IdHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        if let Some(first) = bytes.first_chunk::<8>() {
+            self.0 = u64::from_le_bytes(*first);
+        }
+    }
+}
+
+impl Session {
+    /// Takes a lease for `operation`, then reads the index.
+    ///
+    /// # Errors
+    /// The storage; an engine without a free lane.
+    pub fn start(
+        repository: &Arc<Repository>,
+        engine: &dyn Engine,
+        options: SessionOptions,
+        operation: &str,
+    ) -> Result<Self, RepoError> {
+        let lease = if options.dry_run {
+            None
+        } else {
+            Some(HeldLease::take(repository, operation)?)
+        };
+        let index = Arc::new(Index::load(repository)?);
+        let lane = engine.lane().map_err(|error| RepoError::Engine(error.to_string()))?;
+        let config = repository.config();
+        let block = config.block.min(options.compression.block_limit());
+        Ok(Self {
+            lease,
+            index,
+            new: HashSet::default(),
+            lane,
+            queue: VecDeque::new(),
+            flights: HashMap::new(),
+            ticket: 0,
+            data: PackWriter::new(PackKind::Data, block, config.data_pack),
+            tree: PackWriter::new(PackKind::Tree, block, config.tree_pack),
+            uploads: Uploads::start(repository.storage(), options.uploads)?,
+            unindexed: Vec::new(),
+            stored: Stored::default(),
+            repository: Arc::clone(repository),
+            options,
+        })
+    }
+
+    /// The repository.
+    #[must_use]
+    pub fn repository(&self) -> &Arc<Repository> {
+        &self.repository
+    }
+
+    /// The index as it was when the session began.
+    #[must_use]
+    pub fn index(&self) -> &Arc<Index> {
+        &self.index
+    }
+
+    /// Id of the lease; zero in a dry run.
+    #[must_use]
+    pub fn lease(&self) -> [u8; 16] {
+        self.lease.as_ref().map_or([0; 16], HeldLease::id)
+    }
+
+    /// What was stored so far.
+    #[must_use]
+    pub fn stored(&self) -> Stored {
+        self.stored
+    }
+
+    /// Stores a chunk unless the repository or this session has it; says whether it was new.
+    ///
+    /// # Errors
+    /// The storage, an engine that failed, or no randomness for a new pack.
+    pub fn add(&mut self, kind: PackKind, id: ChunkId, chunk: &[u8]) -> Result<bool, RepoError> {
+        if self.index.contains(&id) || !self.new.insert(id) {
+            return Ok(false);
+        }
+        self.stored.chunks += 1;
+        self.stored.plain += chunk.len() as u64;
+        if !self.options.dry_run {
+            let writer = if kind == PackKind::Data {
+                &mut self.data
+            } else {
+                &mut self.tree
+            };
+            if let Some(laid) = writer.append(&self.repository, id, chunk)? {
+                self.submit(kind, laid)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Stores a tree chunk and gives its id.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn add_tree(&mut self, chunk: &[u8]) -> Result<ChunkId, RepoError> {
+        let id = self.repository.keys().id(PackKind::Tree, chunk);
+        self.add(PackKind::Tree, id, chunk)?;
+        Ok(id)
+    }
+
+    fn submit(&mut self, kind: PackKind, laid: LaidBlock) -> Result<(), RepoError> {
+        self.ticket += 1;
+        self.queue.push_back(Job {
+            ticket: self.ticket,
+            operation: Operation::Seal(self.options.compression),
+            key: laid.key,
+            number: laid.number,
+            plain_len: u32::try_from(laid.plain.len()).expect("a block is within its limit"),
+            input: laid.plain,
+        });
+        self.flights.insert(
+            self.ticket,
+            Flight {
+                kind,
+                pack: laid.pack,
+                chunks: laid.chunks,
+            },
+        );
+        self.turn(Duration::ZERO)?;
+        while !self.queue.is_empty() {
+            self.turn(Duration::from_millis(100))?;
+        }
+        Ok(())
+    }
+
+    /// Gives the lane what waits, takes what is finished, and hands full packs over.
+    fn turn(&mut self, wait: Duration) -> Result<(), RepoError> {
+        self.lane.submit(&mut self.queue);
+        let mut done = Vec::new();
+        self.lane.reap(wait, &mut done);
+        for done in done {
+            self.take(done)?;
+        }
+        self.lane.submit(&mut self.queue);
+        while let Some(pack) = self.data.take_full().or_else(|| self.tree.take_full()) {
+            self.uploads.submit(pack)?;
+        }
+        while let Some(pack) = self.uploads.reap(false)? {
+            self.keep(pack);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, done: Done) -> Result<(), RepoError> {
+        let Done { job, outcome } = done;
+        let sealed = outcome.map_err(|error| RepoError::Engine(error.to_string()))?;
+        let flight = self.flights.remove(&job.ticket).expect("every job in flight is known");
+        let writer = if flight.kind == PackKind::Data {
+            &mut self.data
+        } else {
+            &mut self.tree
+        };
+        writer.sealed(flight.pack, job.number, flight.chunks, sealed);
+        writer.recycle(job.input);
+        Ok(())
+    }
+
+    fn keep(&mut self, pack: IndexedPack) {
+        self.stored.stored += u64::from(pack.length);
+        self.unindexed.push(pack);
+    }
+
+    /// Makes everything that was added durable and findable: packs, then index objects.
+    ///
+    /// # Errors
+    /// The storage or an engine that failed.
+    pub fn checkpoint(&mut self) -> Result<(), RepoError> {
+        if self.options.dry_run {
+            return Ok(());
+        }
+        for kind in [PackKind::Data, PackKind::Tree] {
+            let writer = if kind == PackKind::Data {
+                &mut self.data
+            } else {
+                &mut self.tree
+            };
+            if let Some(laid) = writer.flush(&self.repository)? {
+                self.submit(kind, laid)?;
+            }
+        }
+        while !(self.flights.is_empty() && self.data.is_idle() && self.tree.is_idle()) {
+            self.turn(Duration::from_millis(100))?;
+        }
+        while let Some(pack) = self.uploads.reap(true)? {
+            self.keep(pack);
+        }
+        self.put_index()
+    }
+
+    fn put_index(&mut self) -> Result<(), RepoError> {
+        let mut packs = std::mem::take(&mut self.unindexed).into_iter().peekable();
+        while packs.peek().is_some() {
+            let mut table = IndexTable::default();
+            let mut length = 0;
+            while let Some(pack) = packs.next_if(|pack| length == 0 || length + pack_len(pack) < INDEX_OBJECT_LEN) {
+                length += pack_len(&pack);
+                table.packs.push(pack);
+            }
+            let object = index::seal(&self.repository, &table)?;
+            self.stored.stored += object.len() as u64;
+            let name = ObjectName::hashed(Folder::Index, blake3::hash(&object).as_bytes());
+            self.repository
+                .storage()
+                .put(&name, &[Bytes::from(object)], PutMode::Keep)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the lease; to be called after the snapshot is put.
+    ///
+    /// # Errors
+    /// When the end cannot be put; the lease then goes stale by itself.
+    pub fn end(mut self) -> Result<(), RepoError> {
+        self.lease.take().map_or(Ok(()), HeldLease::end)
+    }
+}
