@@ -9,9 +9,12 @@
 //! 5. Names that are not object names are ignored in listings.
 
 mod error;
+mod memory;
 mod name;
+mod range;
 
 pub use error::{StorageError, StorageFault};
+pub use memory::MemoryStorage;
 pub use name::{Folder, ObjectName};
 
 use bytes::Bytes;
