@@ -9,11 +9,13 @@
 //! 5. Names that are not object names are ignored in listings.
 
 mod error;
+mod local;
 mod memory;
 mod name;
 mod range;
 
 pub use error::{StorageError, StorageFault};
+pub use local::LocalStorage;
 pub use memory::MemoryStorage;
 pub use name::{Folder, ObjectName};
 
