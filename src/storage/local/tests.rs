@@ -176,6 +176,22 @@ fn a_delete_answers_only_after_the_name_is_durably_gone() {
 }
 
 #[test]
+fn a_deletion_that_did_not_become_durable_is_made_so_by_a_retry() {
+    let bench = Bench::new();
+    bench.put(b"bytes", PutMode::Keep).unwrap();
+    bench.fail("sync_folder", 1, Errno::IO);
+    assert_eq!(
+        bench.storage.delete(&name()).unwrap_err().fault,
+        StorageFault::Transient
+    );
+    bench.log();
+    bench.storage.delete(&name()).unwrap();
+    assert_eq!(bench.log().last().unwrap(), "sync_folder index");
+    fs::remove_dir(bench.scratch.path().join("index")).unwrap();
+    bench.storage.delete(&name()).unwrap();
+}
+
+#[test]
 fn folders_are_durable_before_anything_lies_in_them() {
     let bench = Bench::new();
     let pack = ObjectName::hashed(Folder::Packs, &[0xab; 32]);

@@ -137,13 +137,17 @@ impl LocalStorage {
         }
     }
 
-    /// Removes a file durably; its absence is success.
+    /// Removes a file durably; its absence is success, once that is durable too (the answer of an earlier try, which
+    /// did not come that far, was an error).
     pub(super) fn remove(&self, path: &Path) -> io::Result<()> {
         match reopening(|| self.calls.remove(path)) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
             removed => removed?,
         }
-        self.sync_folder(path.parent().unwrap_or(&self.root))
+        match self.sync_folder(path.parent().unwrap_or(&self.root)) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+            synced => synced,
+        }
     }
 
     /// Makes the top and all folders below it; every name is durable afterwards.
