@@ -1,7 +1,9 @@
 //! The storage for tests and drills fails exactly as told.
 
-use super::{assert_fault, listed, pack, put};
-use nightjar::storage::{Call, FaultStorage, Folder, MemoryStorage, Moment, PutMode, Storage, StorageFault, Verb};
+use super::{assert_fault, listed, noise, pack, put};
+use nightjar::storage::{
+    Call, FaultStorage, Folder, MemoryStorage, Moment, ObjectName, PutMode, Storage, StorageFault, Verb,
+};
 
 fn storage() -> FaultStorage<MemoryStorage> {
     FaultStorage::new(MemoryStorage::new())
@@ -112,21 +114,25 @@ fn after_a_power_cut_nothing_answers_until_the_power_is_back() {
 
 #[test]
 fn nothing_takes_effect_after_a_power_cut_however_many_threads_write() {
-    let storage = storage();
-    storage.cut_power(20, Moment::After);
-    let acknowledged: usize = std::thread::scope(|scope| {
-        let writers: Vec<_> = (0..8_u8)
-            .map(|writer| {
-                let storage = &storage;
-                let own = move |round: &u8| put(storage, &pack(&[writer, *round]), b"x", PutMode::Exclusive).is_ok();
-                scope.spawn(move || (0..10).filter(own).count())
-            })
-            .collect();
-        writers.into_iter().map(|writer| writer.join().unwrap()).sum()
-    });
-    assert_eq!(acknowledged, 19);
-    storage.restore_power();
-    assert_eq!(listed(&storage, Folder::Packs).len(), 20);
+    // Large enough for a put to be under way while another one is cut.
+    let bytes = noise(300_000, 1);
+    for _ in 0..10 {
+        let storage = storage();
+        storage.cut_power(20, Moment::After);
+        let write = |name: &ObjectName| put(&storage, name, &bytes, PutMode::Exclusive).is_ok();
+        let acknowledged: usize = std::thread::scope(|scope| {
+            let writers: Vec<_> = (0..8_u8)
+                .map(|writer| {
+                    let write = &write;
+                    scope.spawn(move || (0..10).filter(|round| write(&pack(&[writer, *round]))).count())
+                })
+                .collect();
+            writers.into_iter().map(|writer| writer.join().unwrap()).sum()
+        });
+        assert_eq!(acknowledged, 19);
+        storage.restore_power();
+        assert_eq!(listed(&storage, Folder::Packs).len(), 20);
+    }
 }
 
 #[test]
