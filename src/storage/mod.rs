@@ -9,9 +9,16 @@
 //! 5. Names that are not object names are ignored in listings.
 
 mod error;
+mod fault;
+mod local;
+mod memory;
 mod name;
+mod range;
 
 pub use error::{StorageError, StorageFault};
+pub use fault::{Call, FaultStorage, Moment, Verb};
+pub use local::LocalStorage;
+pub use memory::MemoryStorage;
 pub use name::{Folder, ObjectName};
 
 use bytes::Bytes;
