@@ -5,3 +5,4 @@ pub mod clock;
 pub mod entropy;
 pub mod hex;
 pub mod host;
+pub mod meter;
