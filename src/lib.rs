@@ -4,5 +4,6 @@
 //! floors and says which room may use which. `repo-format.md` is the law for every stored byte.
 
 pub mod base;
+pub mod files;
 pub mod format;
 pub mod storage;
