@@ -5,7 +5,7 @@
 //! [`Node`](crate::format::Node)s and open files.
 //!
 //! Source: a [`Walker`] meets entries in the order trees are stored in (chapter 8 of `repo-format.md`), as a
-//! [`Selection`] allows.
+//! [`Selection`] allows. Target: a [`Target`] puts entries into a directory and never writes outside it.
 
 mod attributes;
 mod directory;
@@ -15,6 +15,7 @@ pub mod path;
 mod pattern;
 mod roots;
 mod selection;
+mod target;
 mod walk;
 
 pub use directory::Directory;
@@ -23,4 +24,5 @@ pub use extents::{Extents, Segment, extents};
 pub use path::Root;
 pub use pattern::PatternError;
 pub use selection::{Case, Selection, SelectionError};
+pub use target::{DirId, FileHandle, Part, Target, TargetError, TargetOptions, write_sparse_at};
 pub use walk::{Event, Unreadable, Walker};
