@@ -179,15 +179,27 @@ impl Directory {
     /// Comes back to this directory from a `child`: when its handle was closed meanwhile, it is opened by way of `..`,
     /// which costs one step however deep the tree. A failure is no loss: [`Self::handle`] goes the long way.
     pub(super) fn return_from(self: &Arc<Self>, child: &Self) {
-        if self.held().is_some() {
-            return;
+        if self.held().is_none()
+            && let Some(below) = child.held()
+            && let Ok(opened) = open_quietly(&*below, b"..", self.flags)
+            && let Ok(handle) = self.verified(opened)
+        {
+            self.hold(handle);
         }
-        let Some(below) = child.held() else { return };
-        let opened = open_quietly(&*below, b"..", self.flags).map_err(io::Error::from);
-        if let Ok(handle) = opened.and_then(|handle| self.verified(handle)) {
-            *self.handle.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle);
-            self.pool.admit(self);
+    }
+
+    /// Keeps the handle open until its turn to be closed comes again; for the directory being walked.
+    pub(super) fn keep_open(self: &Arc<Self>) {
+        if self.held().is_none()
+            && let Ok(handle) = self.handle()
+        {
+            self.hold(handle);
         }
+    }
+
+    fn hold(self: &Arc<Self>, handle: Arc<OwnedFd>) {
+        *self.handle.lock().unwrap_or_else(PoisonError::into_inner) = Some(handle);
+        self.pool.admit(self);
     }
 }
 

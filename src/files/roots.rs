@@ -59,4 +59,19 @@ impl Roots {
     pub(super) fn child(&self, branch: Option<usize>, name: &[u8]) -> Option<usize> {
         self.get(branch)?.children.get(name).copied()
     }
+
+    /// The paths, relative to a branch, of the roots at and below it.
+    pub(super) fn at_and_below(&self, branch: Option<usize>) -> Vec<Vec<u8>> {
+        let mut found = Vec::new();
+        let mut open: Vec<(usize, Vec<u8>)> = branch.map(|branch| (branch, Vec::new())).into_iter().collect();
+        while let Some((at, path)) = open.pop() {
+            let Some(branch) = self.0.get(at) else { continue };
+            let below = branch.children.iter().rev();
+            open.extend(below.map(|(name, child)| (*child, [path.as_slice(), b"/", name].concat())));
+            if branch.root {
+                found.push(path);
+            }
+        }
+        found
+    }
 }

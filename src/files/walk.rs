@@ -177,6 +177,9 @@ impl Walker {
         if let (Some(parent), Some(child)) = (&frame.directory, &left.directory) {
             parent.return_from(child);
         }
+        if let Some(parent) = &frame.directory {
+            parent.keep_open();
+        }
         self.pending.push_back(Event::Leave);
     }
 
@@ -195,7 +198,7 @@ impl Walker {
         let known = self.roots.get(branch);
         let (is_root, leads_on) = known.map_or((false, false), |branch| (branch.root, branch.leads_on()));
         let Some(directory) = frame.directory.clone() else {
-            self.unreadable(io::ErrorKind::PermissionDenied.into(), is_root);
+            self.lost(&io::ErrorKind::PermissionDenied.into(), branch);
             return Some(());
         };
         let passes = matches!(frame.scope, Scope::Passage) && !is_root;
@@ -215,7 +218,8 @@ impl Walker {
         }
         match visit.look(&self.path[name_at..]) {
             Ok(stat) => self.meet(&visit, &stat, name_at),
-            Err(error) => self.unreadable(error, visit.is_root || visit.leads_on),
+            Err(error) if known.is_some() => self.lost(&error, branch),
+            Err(error) => self.unreadable(error, false),
         }
         Some(())
     }
@@ -224,6 +228,25 @@ impl Walker {
         let path = self.path.clone();
         self.pending
             .push_back(Event::Unreadable(Unreadable { path, error, root }));
+    }
+
+    /// Tells of each root at and below the current path that it cannot be reached.
+    fn lost(&mut self, error: &io::Error, branch: Option<usize>) {
+        self.lost_paths(error, self.roots.at_and_below(branch));
+    }
+
+    fn lost_paths(&mut self, error: &io::Error, below: Vec<Vec<u8>>) {
+        for below in below {
+            let path = [self.path.as_slice(), &below].concat();
+            let error = error
+                .raw_os_error()
+                .map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
+            self.pending.push_back(Event::Unreadable(Unreadable {
+                path,
+                error,
+                root: true,
+            }));
+        }
     }
 
     fn meet(&mut self, visit: &Visit, stat: &Statx, name_at: usize) {
@@ -240,12 +263,18 @@ impl Walker {
         };
         let Some(mut node) = node else { return };
         if !is_directory {
-            if visit.leads_on || matches!(scope, Scope::Passage) {
-                self.unreadable(io::ErrorKind::NotADirectory.into(), true);
+            let error = io::ErrorKind::NotADirectory.into();
+            if visit.links == Links::Follow {
+                // The user wrote a slash behind it, or named something below it.
+                return self.lost(&error, visit.branch);
             }
-            if matches!(scope, Scope::Passage)
-                || !visit.is_root && self.selection.largest.is_some_and(|l| node.size > l)
-            {
+            if visit.leads_on {
+                let mut below = self.roots.at_and_below(visit.branch);
+                below.retain(|path| !path.is_empty());
+                self.lost_paths(&error, below);
+            }
+            let is_large = self.selection.largest.is_some_and(|largest| node.size > largest);
+            if matches!(scope, Scope::Passage) || is_large && !visit.is_root {
                 return;
             }
             if node.kind == NodeKind::Symlink {

@@ -9,6 +9,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::error::{At as _, TargetError, check_name};
+use super::table::identity;
 use super::{DirId, Target, locked};
 use crate::files::attributes::write_flags;
 use crate::format::Node;
@@ -25,6 +26,8 @@ pub struct Part {
     pub name: Vec<u8>,
     /// Its name until it is finished.
     pub temporary: Vec<u8>,
+    /// Device and inode, so that no other file is taken for it later.
+    identity: (u64, u64),
 }
 
 /// A file being restored. When dropped unfinished, it is removed together with the [`Target`].
@@ -61,10 +64,12 @@ impl Target {
                     ftruncate(&file, size)
                         .map_err(io::Error::from)
                         .at(self, dir, name, ACTION)?;
+                    let identity = identity(&file).at(self, dir, name, ACTION)?;
                     let part = Part {
                         dir,
                         name: name.to_vec(),
                         temporary,
+                        identity,
                     };
                     return Ok(FileHandle {
                         file: file.into(),
@@ -84,10 +89,13 @@ impl Target {
     pub fn resume(&self, part: Part) -> Result<FileHandle, TargetError> {
         let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let opened = openat(&*self.handle(part.dir)?, &part.temporary, flags, Mode::empty());
-        let file = opened
-            .map_err(io::Error::from)
-            .at(self, part.dir, &part.name, "open the unfinished file")?
-            .into();
+        let verified = opened.map_err(io::Error::from).and_then(|file| {
+            if identity(&file)? == part.identity {
+                return Ok(File::from(file));
+            }
+            Err(io::Error::other("another file stands there now"))
+        });
+        let file = verified.at(self, part.dir, &part.name, "open the unfinished file")?;
         Ok(FileHandle { file, part })
     }
 
@@ -99,7 +107,9 @@ impl Target {
     pub fn finish(&self, handle: FileHandle, node: &Node) -> Result<Vec<TargetError>, TargetError> {
         const ACTION: &str = "put in its place";
         let FileHandle { file, part } = handle;
-        let Part { dir, name, temporary } = &part;
+        let Part {
+            dir, name, temporary, ..
+        } = &part;
         let mut warnings = Vec::new();
         let size_is_right = fstat(&file).is_ok_and(|stat| u64::try_from(stat.st_size) == Ok(node.size));
         if !size_is_right && let Err(error) = ftruncate(&file, node.size) {
@@ -128,7 +138,9 @@ impl Target {
     /// # Errors
     /// When it cannot be renamed.
     pub fn set_aside(&self, handle: FileHandle) -> Result<Vec<u8>, TargetError> {
-        let Part { dir, name, temporary } = handle.park();
+        let Part {
+            dir, name, temporary, ..
+        } = handle.park();
         let open = self.handle(dir)?;
         for number in 1_u64.. {
             let suffix = if number == 1 {

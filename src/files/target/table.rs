@@ -182,7 +182,8 @@ fn not_a_directory(error: Errno) -> io::Error {
     }
 }
 
-fn identity(handle: impl AsFd) -> io::Result<(u64, u64)> {
+/// Device and inode of an open file.
+pub(super) fn identity(handle: impl AsFd) -> io::Result<(u64, u64)> {
     let stat = fstat(handle)?;
     Ok((stat.st_dev, stat.st_ino))
 }

@@ -115,6 +115,48 @@ fn roots_share_their_ancestors_and_nested_ones_come_once() {
 }
 
 #[test]
+fn every_root_that_cannot_be_reached_is_told() {
+    let (_keep, base) = tree();
+    fs::write(base.join("file"), "").unwrap();
+    symlink("/", base.join("link")).unwrap();
+    let paths = ["file/", "gone/a", "gone/b/c", "gone", "link", "link/x"].map(|name| base.join(name));
+    let paths: Vec<&Path> = paths.iter().map(AsRef::as_ref).collect();
+    let expected = [
+        "!file NotADirectory true",
+        "!gone NotFound true",
+        "!gone/a NotFound true",
+        "!gone/b/c NotFound true",
+        "!link/x NotADirectory true",
+        "link",
+    ];
+    assert_eq!(told(&base, &roots(&paths), Selection::new()), expected);
+}
+
+#[test]
+fn entries_held_back_open_from_closed_directories() {
+    let (_keep, base) = tree();
+    many(&base, 1000, 1);
+    let entries: Vec<_> = Walker::new(&roots(&[&base]), Selection::new())
+        .filter_map(|event| {
+            if let Event::Entry(entry) = event {
+                Some(entry)
+            } else {
+                None
+            }
+        })
+        .collect();
+    let links = fs::read_dir("/proc/self/fd")
+        .unwrap()
+        .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    let handles = links.filter(|path| path.starts_with(&base)).count();
+    assert!((100..=256).contains(&handles), "{handles}");
+    assert_eq!(entries.len(), 1000);
+    for mut entry in entries {
+        entry.complete(Some(&entry.open().unwrap())).unwrap();
+    }
+}
+
+#[test]
 fn an_ancestor_tells_mode_and_owner_and_nothing_of_time() {
     let (_keep, base) = tree();
     fs::write(base.join("f"), "").unwrap();
