@@ -49,6 +49,9 @@ pub enum RepoError {
     /// Several snapshots begin with this prefix.
     #[error("`{0}` is the beginning of several snapshots")]
     Ambiguous(String),
+    /// Nothing lies at this path in the snapshot.
+    #[error("there is no `{}` in the snapshot", String::from_utf8_lossy(.0))]
+    NoPath(Vec<u8>),
     /// An option cannot be.
     #[error("{0}")]
     Option(String),

@@ -156,6 +156,18 @@ impl Index {
         }
     }
 
+    /// The id of the chunk that begins at byte `start` of a block, both as [`locate`](Self::locate) gave them.
+    #[must_use]
+    pub fn chunk_at(&self, block: u32, start: u32) -> ChunkId {
+        let mut chunk = self.blocks[block as usize].first_chunk as usize;
+        let mut at = 0;
+        while at < start {
+            at += self.chunks[chunk].length;
+            chunk += 1;
+        }
+        self.chunks[chunk].id
+    }
+
     pub(super) fn block(&self, block: u32) -> &BlockEntry {
         &self.blocks[block as usize]
     }

@@ -1,0 +1,125 @@
+//! The parent at the beginning of a run, and the snapshot at its end.
+
+use super::assemble::Saved;
+use super::{About, ArchiveError, BackupReport, BackupRequest, ParentChoice};
+use crate::format::limits::SNAPSHOT_ITEMS_MAX;
+use crate::format::{Snapshot, Time};
+use crate::repo::{NamedSnapshot, RepoError, Repository, Session, SnapshotList};
+use std::time::Duration;
+
+/// What is known of the run when it ends.
+#[derive(Debug)]
+pub(super) struct Run<'k> {
+    pub(super) time: Time,
+    pub(super) began: Duration,
+    pub(super) known: &'k SnapshotList,
+    pub(super) parent: Option<NamedSnapshot>,
+}
+
+/// The snapshot whose unchanged files are taken over.
+pub(super) fn choose_parent(request: &BackupRequest, known: &SnapshotList) -> Result<Option<NamedSnapshot>, RepoError> {
+    let about = &request.about;
+    match &request.parent {
+        ParentChoice::None => Ok(None),
+        ParentChoice::Named(wanted) => known.find(wanted).map(|found| Some(found.clone())),
+        ParentChoice::Auto => {
+            let fits = |snapshot: &Snapshot| {
+                let same_paths = snapshot.paths == about.paths;
+                snapshot.host == about.host && snapshot.job == about.job && (about.job.is_some() || same_paths)
+            };
+            Ok(known
+                .snapshots
+                .iter()
+                .rev()
+                .find(|named| fits(&named.snapshot))
+                .cloned())
+        }
+    }
+}
+
+/// Puts the snapshot and ends the lease.
+pub(super) fn commit(
+    session: Session,
+    about: &About,
+    run: Run<'_>,
+    saved: Saved,
+) -> Result<BackupReport, ArchiveError> {
+    let repository = std::sync::Arc::clone(session.repository());
+    let stored = session.stored();
+    let mut statistics = saved.statistics;
+    (statistics.chunks_new, statistics.bytes_new, statistics.bytes_stored) =
+        (stored.chunks, stored.plain, stored.stored);
+    statistics.items_failed = saved.failed.len() as u64;
+    let elapsed = repository.env().clock.monotonic().saturating_sub(run.began);
+    statistics.nanos = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
+    let unchanged = run
+        .parent
+        .as_ref()
+        .is_some_and(|parent| parent.snapshot.root == saved.root);
+    let mut report = BackupReport {
+        snapshot: None,
+        statistics,
+        failed: saved.failed,
+        parent: run.parent,
+        unchanged,
+    };
+    let skipped = unchanged && about.skip_if_unchanged;
+    if !about.dry_run && !skipped {
+        let writer = writer_id(&repository)?;
+        let before = run
+            .known
+            .snapshots
+            .iter()
+            .filter(|n| n.snapshot.writer == writer && n.snapshot.job == about.job);
+        let previous = before.max_by_key(|named| named.snapshot.sequence);
+        let lamport = run
+            .known
+            .snapshots
+            .iter()
+            .map(|named| named.snapshot.lamport)
+            .max()
+            .unwrap_or(0);
+        let snapshot = Snapshot {
+            time: run.time,
+            zone_seconds: about.zone_seconds,
+            job: about.job.clone(),
+            host: about.host.clone(),
+            user: about.user.clone(),
+            paths: about.paths.clone(),
+            tags: about.tags.clone(),
+            root: saved.root,
+            parent: report.parent.as_ref().map(|parent| parent.name),
+            program: concat!("nightjar ", env!("CARGO_PKG_VERSION")).to_owned(),
+            options: about.options.clone(),
+            statistics,
+            failed: report.failed.iter().take(SNAPSHOT_ITEMS_MAX).cloned().collect(),
+            partial: saved.partial,
+            lease: session.lease(),
+            writer,
+            sequence: previous.map_or(0, |named| named.snapshot.sequence) + 1,
+            previous: previous.map(|named| named.name),
+            lamport: lamport.saturating_add(1),
+        };
+        report.snapshot = Some(repository.put_snapshot(&snapshot)?);
+    }
+    session.end()?;
+    Ok(report)
+}
+
+/// The id of this host as a writer of this repository: the same on every run, another for a clone with another name.
+fn writer_id(repository: &Repository) -> Result<[u8; 16], RepoError> {
+    let host = &repository.env().host;
+    let mut hasher = blake3::Hasher::new_derive_key("nightjar v1 2026-12 writer");
+    hasher.update(&repository.keys().repository());
+    hasher.update(host.name.as_bytes());
+    hasher.update(&[0]);
+    if host.machine.is_empty() {
+        let mut random = [0; 16];
+        repository.env().entropy.fill(&mut random)?;
+        return Ok(random);
+    }
+    hasher.update(host.machine.as_bytes());
+    let mut id = [0; 16];
+    id.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    Ok(id)
+}

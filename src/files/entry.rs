@@ -1,0 +1,169 @@
+//! One thing met by a walk: what `statx` says of it, and the way to its content.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::sync::Arc;
+
+use rustix::fs::{FileType, OFlags, Statx, StatxTimestamp, fstat, major, makedev, readlinkat};
+
+use super::attributes::{Place, read_flags, read_xattrs};
+use super::directory::{Directory, open_quietly};
+use crate::format::{Node, NodeKind, Time};
+
+/// A file, directory or anything else found by a walk.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Absolute path, for messages only.
+    pub path: Vec<u8>,
+    /// What is known of it. From the walk: all but extended attributes and flags, which [`Entry::complete`] adds, and
+    /// content, tree and device number, which are the caller's. Of an ancestor: kind, mode and owner only.
+    pub node: Node,
+    /// Device it is on (`st_dev`).
+    pub device: u64,
+    /// A directory above the roots that was not itself selected.
+    pub ancestor: bool,
+    /// One of the roots.
+    pub root: bool,
+    pub(super) parent: Arc<Directory>,
+    /// The directory itself, where this is one that could be opened.
+    pub(super) own: Option<Arc<Directory>>,
+}
+
+impl Entry {
+    /// Opens a regular file for reading, without touching its access time where permitted. Nothing else is ever
+    /// opened, and never another file than the one the walk met.
+    ///
+    /// # Errors
+    /// `InvalidInput` when this is no regular file; `NotFound` when another file stands there now; else as `open`.
+    pub fn open(&self) -> io::Result<File> {
+        if self.node.kind != NodeKind::File {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        // NONBLOCK: should a FIFO have taken the file's place, opening it does not wait.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+        let file = open_quietly(&*self.parent.handle()?, &self.node.name, flags)?;
+        let stat = fstat(&file)?;
+        let same = stat.st_dev == self.device && stat.st_ino == self.node.inode;
+        if same && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
+            return Ok(File::from(file));
+        }
+        Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            "the file was replaced while it was read",
+        ))
+    }
+
+    /// Adds extended attributes and inode flags to the node; may be called on any thread. `file`, when at hand, is what
+    /// [`Entry::open`] gave: without it a regular file is opened for its flags. Nothing is done for ancestors.
+    ///
+    /// # Errors
+    /// When attributes cannot be read; what could be read stands in the node.
+    pub fn complete(&mut self, file: Option<&File>) -> io::Result<()> {
+        if self.ancestor {
+            return Ok(());
+        }
+        let own = match &self.own {
+            Some(own) if own.is_listable() => Some(own.handle()?),
+            _ => None,
+        };
+        let opened;
+        let handle = match (file, &own) {
+            (Some(file), _) => Some(file.as_fd()),
+            (None, Some(own)) => Some(own.as_fd()),
+            (None, None) if self.node.kind == NodeKind::File && self.parent.pool().has_flags(self.device) => {
+                opened = self.open().ok();
+                opened.as_ref().map(File::as_fd)
+            }
+            _ => None,
+        };
+        if let Some(handle) = handle.filter(|_| self.parent.pool().has_flags(self.device)) {
+            match read_flags(handle) {
+                Ok(Some(flags)) => self.node.flags = flags,
+                Ok(None) => self.parent.pool().remember_without_flags(self.device),
+                Err(_) => {}
+            }
+        }
+        self.node.xattrs = match handle {
+            Some(handle) => read_xattrs(Place::Handle(handle))?,
+            None => read_xattrs(Place::Name(self.parent.handle()?.as_fd(), &self.node.name))?,
+        };
+        Ok(())
+    }
+}
+
+/// The node of `name` as `stat` describes it; `None` for what is no kind of entry Linux knows.
+pub(super) fn node_of(name: &[u8], stat: &Statx, owners: &mut Owners) -> Option<Node> {
+    let mut node = bare_node_of(name, stat)?;
+    node.user = owners.user(stat.stx_uid);
+    node.group = owners.group(stat.stx_gid);
+    node.mtime = Some(time(stat.stx_mtime));
+    node.ctime = Some(time(stat.stx_ctime));
+    node.birth = (stat.stx_mask & rustix::fs::StatxFlags::BTIME.bits() != 0).then(|| time(stat.stx_btime));
+    node.inode = stat.stx_ino;
+    node.links = u64::from(stat.stx_nlink);
+    match node.kind {
+        NodeKind::File => node.size = stat.stx_size,
+        NodeKind::CharDevice | NodeKind::BlockDevice => node.rdev = (stat.stx_rdev_major, stat.stx_rdev_minor),
+        _ => {}
+    }
+    Some(node)
+}
+
+/// A node with kind, mode and owner only.
+pub(super) fn bare_node_of(name: &[u8], stat: &Statx) -> Option<Node> {
+    let kind = match FileType::from_raw_mode(u32::from(stat.stx_mode)) {
+        FileType::RegularFile => NodeKind::File,
+        FileType::Directory => NodeKind::Directory,
+        FileType::Symlink => NodeKind::Symlink,
+        FileType::Fifo => NodeKind::Fifo,
+        FileType::CharacterDevice => NodeKind::CharDevice,
+        FileType::BlockDevice => NodeKind::BlockDevice,
+        FileType::Socket => NodeKind::Socket,
+        FileType::Unknown => return None,
+    };
+    let mut node = Node::new(name, kind);
+    node.mode = u32::from(stat.stx_mode) & 0o7777;
+    node.uid = stat.stx_uid;
+    node.gid = stat.stx_gid;
+    Some(node)
+}
+
+/// Where the symbolic link `name` in `dir` points.
+pub(super) fn target_of(dir: &Directory, name: &[u8]) -> io::Result<Vec<u8>> {
+    Ok(readlinkat(&*dir.handle()?, name, Vec::with_capacity(256))?.into_bytes())
+}
+
+/// `st_dev` of what `stat` describes.
+pub(super) fn device_of(stat: &Statx) -> u64 {
+    let device = makedev(stat.stx_dev_major, stat.stx_dev_minor);
+    debug_assert_eq!(major(device), stat.stx_dev_major);
+    device
+}
+
+fn time(time: StatxTimestamp) -> Time {
+    Time {
+        seconds: time.tv_sec,
+        nanos: time.tv_nsec,
+    }
+}
+
+/// Names of users and groups, asked of the system once each.
+#[derive(Debug, Default)]
+pub(super) struct Owners {
+    users: HashMap<u32, Option<String>>,
+    groups: HashMap<u32, Option<String>>,
+}
+
+impl Owners {
+    fn user(&mut self, uid: u32) -> Option<String> {
+        let look = || uzers::get_user_by_uid(uid)?.name().to_str().map(str::to_owned);
+        self.users.entry(uid).or_insert_with(look).clone()
+    }
+
+    fn group(&mut self, gid: u32) -> Option<String> {
+        let look = || uzers::get_group_by_gid(gid)?.name().to_str().map(str::to_owned);
+        self.groups.entry(gid).or_insert_with(look).clone()
+    }
+}

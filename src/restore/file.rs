@@ -1,0 +1,211 @@
+//! One file on its way back: open, parked, or in its place.
+
+use crate::files::{DirId, FileHandle, Part, Target, TargetError, write_sparse_at};
+use crate::format::Node;
+use std::io;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Files kept open at once while they wait for more.
+const OPEN_MAX: usize = 256;
+
+/// A file that waits for pieces.
+#[derive(Debug)]
+pub(super) struct File {
+    pub(super) dir: DirId,
+    pub(super) node: Node,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    place: Place,
+    /// Pieces still to come; the plan holds one more until it has planned them all.
+    waiting: u64,
+    /// Why the content is not whole.
+    damage: Option<String>,
+    /// Why the file cannot be written.
+    trouble: Option<String>,
+}
+
+#[derive(Debug)]
+enum Place {
+    Nowhere,
+    Open(FileHandle),
+    Parked(Part),
+}
+
+/// What became of a file.
+#[derive(Debug)]
+pub(super) enum Fate {
+    /// It is in its place; what of its metadata could not be set.
+    Restored(Vec<TargetError>),
+    /// Its content is damaged; what there is stands under another name.
+    Damaged(String),
+    /// It could not be made.
+    Failed(String),
+}
+
+/// Where files are restored, and how many are open.
+#[derive(Debug)]
+pub(super) struct Site<'t> {
+    pub(super) target: &'t Target,
+    open: AtomicUsize,
+}
+
+impl<'t> Site<'t> {
+    pub(super) fn new(target: &'t Target) -> Self {
+        Self {
+            target,
+            open: AtomicUsize::new(0),
+        }
+    }
+}
+
+impl File {
+    pub(super) fn new(dir: DirId, node: Node) -> Self {
+        let state = State {
+            place: Place::Nowhere,
+            waiting: 1,
+            damage: None,
+            trouble: None,
+        };
+        Self {
+            dir,
+            node,
+            state: Mutex::new(state),
+        }
+    }
+
+    /// Counts a piece that will come.
+    pub(super) fn expect_piece(&self) {
+        self.lock().waiting += 1;
+    }
+
+    /// Whether pieces are still to come.
+    pub(super) fn is_waiting(&self) -> bool {
+        self.lock().waiting > 0
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Writes a piece, or notes why it cannot be had; the file's fate when it was the last.
+    ///
+    /// # Errors
+    /// When the target is full.
+    pub(super) fn piece(
+        &self,
+        site: &Site<'_>,
+        offset: u64,
+        bytes: Result<&[u8], String>,
+    ) -> Result<Option<Fate>, io::Error> {
+        let mut state = self.lock();
+        match bytes {
+            Ok(bytes) if state.trouble.is_none() => {
+                if let Err(error) = self.write(&mut state, site, offset, bytes) {
+                    if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+                        return Err(error);
+                    }
+                    state.trouble = Some(error.to_string());
+                }
+            }
+            Ok(_) => {}
+            Err(reason) => state.damage = Some(reason),
+        }
+        Ok(self.arrived(&mut state, site))
+    }
+
+    /// Ends the planning of the file; its fate when no piece is outstanding.
+    ///
+    /// # Errors
+    /// When the target is full.
+    pub(super) fn planned(&self, site: &Site<'_>) -> Result<Option<Fate>, io::Error> {
+        let mut state = self.lock();
+        if state.waiting == 1
+            && let Err(error) = self.ready(&mut state, site)
+        {
+            if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+                return Err(error);
+            }
+            state.trouble = Some(error.to_string());
+        }
+        Ok(self.arrived(&mut state, site))
+    }
+
+    fn write(&self, state: &mut State, site: &Site<'_>, offset: u64, bytes: &[u8]) -> Result<(), io::Error> {
+        self.ready(state, site)?;
+        if let Place::Open(handle) = &state.place {
+            write_sparse_at(&handle.file, offset, bytes)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the file, or opens it again.
+    fn ready(&self, state: &mut State, site: &Site<'_>) -> Result<(), io::Error> {
+        let handle = match std::mem::replace(&mut state.place, Place::Nowhere) {
+            Place::Open(handle) => {
+                state.place = Place::Open(handle);
+                return Ok(());
+            }
+            Place::Nowhere => site.target.create_file(self.dir, &self.node.name, self.node.size),
+            Place::Parked(part) => site.target.resume(part),
+        };
+        site.open.fetch_add(1, Ordering::Relaxed);
+        state.place = Place::Open(handle.map_err(|error| {
+            site.open.fetch_sub(1, Ordering::Relaxed);
+            error.source
+        })?);
+        Ok(())
+    }
+
+    fn arrived(&self, state: &mut State, site: &Site<'_>) -> Option<Fate> {
+        state.waiting -= 1;
+        let many = site.open.load(Ordering::Relaxed) > OPEN_MAX;
+        let place = std::mem::replace(&mut state.place, Place::Nowhere);
+        if state.waiting > 0 {
+            state.place = match place {
+                Place::Open(handle) if many => {
+                    site.open.fetch_sub(1, Ordering::Relaxed);
+                    Place::Parked(handle.park())
+                }
+                place => place,
+            };
+            return None;
+        }
+        let handle = match place {
+            Place::Open(handle) => {
+                site.open.fetch_sub(1, Ordering::Relaxed);
+                Ok(handle)
+            }
+            Place::Parked(part) => site.target.resume(part).map_err(|error| error.to_string()),
+            Place::Nowhere => Err("it could not be made".to_owned()),
+        };
+        Some(self.end(state, site.target, handle))
+    }
+
+    fn end(&self, state: &mut State, target: &Target, handle: Result<FileHandle, String>) -> Fate {
+        match (state.damage.take(), state.trouble.take(), handle) {
+            (Some(damage), _, Ok(handle)) => match target.set_aside(handle) {
+                Ok(name) => {
+                    let name = String::from_utf8_lossy(&name).into_owned();
+                    Fate::Damaged(format!("{damage}; what is left of it is in `{name}`"))
+                }
+                Err(error) => Fate::Damaged(format!("{damage}; {error}")),
+            },
+            (Some(damage), _, Err(_)) => Fate::Damaged(damage),
+            (None, Some(trouble), handle) => {
+                if let Ok(handle) = handle {
+                    target.discard(handle);
+                }
+                Fate::Failed(trouble)
+            }
+            (None, None, Ok(handle)) => match target.finish(handle, &self.node) {
+                Ok(errors) => Fate::Restored(errors),
+                Err(error) => Fate::Failed(error.to_string()),
+            },
+            (None, None, Err(trouble)) => Fate::Failed(trouble),
+        }
+    }
+}
