@@ -3,6 +3,7 @@
     clippy::unwrap_used,
     reason = "a test stops at the first thing that is not as it must be"
 )]
+#![expect(clippy::too_many_lines, reason = "lists of cases are long")]
 
 mod golden;
 mod model;
