@@ -38,7 +38,7 @@ pub struct Initialized {
 /// # Errors
 /// [`RepoError::Exists`] when there is one, also when another `init` was faster; a size outside its limits; the storage.
 pub fn init(storage: Arc<dyn Storage>, env: Environment, options: &InitOptions) -> Result<Initialized, RepoError> {
-    if !object::list(&*storage, Folder::Config)?.is_empty() {
+    if !object::configs(&*storage)?.is_empty() {
         return Err(RepoError::Exists(storage.location().to_owned()));
     }
     let salts = SaltSource::new(Arc::clone(&env.entropy), Arc::clone(&env.clock), &env.process());

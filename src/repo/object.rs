@@ -63,6 +63,14 @@ pub(super) fn list(storage: &dyn Storage, folder: Folder) -> Result<Vec<ObjectMe
     Ok(found)
 }
 
+/// The config objects; none where not even a place for them is.
+pub(super) fn configs(storage: &dyn Storage) -> Result<Vec<ObjectMeta>, RepoError> {
+    match list(storage, Folder::Config) {
+        Err(RepoError::Storage(error)) if error.is_not_found() => Ok(Vec::new()),
+        other => other,
+    }
+}
+
 /// Reads an object that holds one record.
 pub(super) fn load_record(storage: &dyn Storage, name: &ObjectName) -> Result<Bytes, RepoError> {
     load(storage, name, RECORD_LEN_MAX)

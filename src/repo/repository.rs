@@ -5,7 +5,7 @@ use super::slots;
 use super::{Environment, RepoError};
 use crate::crypto::{KeyTable, SaltSource, Secret};
 use crate::format::{Class, Config, Suite};
-use crate::storage::{Folder, Storage};
+use crate::storage::Storage;
 use std::sync::Arc;
 
 /// An open repository.
@@ -25,7 +25,7 @@ impl Repository {
     /// # Errors
     /// [`RepoError::NoRepository`], [`RepoError::TooNew`], [`RepoError::WrongSecret`], [`RepoError::Damaged`] or the storage.
     pub fn open(storage: Arc<dyn Storage>, env: Environment, secret: &Secret) -> Result<Self, RepoError> {
-        let names = object::list(&*storage, Folder::Config)?;
+        let names = object::configs(&*storage)?;
         if names.is_empty() {
             return Err(RepoError::NoRepository(storage.location().to_owned()));
         }
