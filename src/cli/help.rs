@@ -15,13 +15,15 @@ A first backup and a look at it:
 
 To see all of it work in a scratch folder: nightjar demo";
 
-/// Variables and exit codes.
+/// Variables, exit codes, and how snapshots are named.
 pub(super) const AFTER: &str = "\
-VARIABLES
-  NIGHTJAR_REPO, NIGHTJAR_PASSWORD_FILE, NIGHTJAR_PASSWORD_COMMAND, NIGHTJAR_COMPRESSION   as the options
-  NIGHTJAR_PASSWORD   the password itself
-  NO_COLOR            no colours
-Options beat variables. A variable that is set but empty is an error.
+VARIABLES (options beat them; one that is set but empty is an error)
+  NIGHTJAR_REPO              where the repository is
+  NIGHTJAR_PASSWORD_FILE     file with the password
+  NIGHTJAR_PASSWORD_COMMAND  command that prints the password
+  NIGHTJAR_PASSWORD          the password itself
+  NIGHTJAR_COMPRESSION       how new data is compressed
+  NO_COLOR                   no colours
 
 EXIT STATUS
     0  done                            12  wrong password or key
@@ -31,8 +33,13 @@ EXIT STATUS
     4  damage found                   130  stopped by SIGINT
    10  no repository there            143  stopped by SIGTERM
 
-SNAPSHOTS are named by the beginning of their id, or as latest, latest~1 (the one before) and so on; each with
-:/path behind it for a part of it.";
+SNAPSHOTS
+  0a1b2c3d           the one whose id begins so
+  latest, latest~1   the newest, the one before, and so on
+  latest:/etc        a part of it
+
+EXAMPLE
+  nightjar --repo /srv/repo --password-file /etc/nightjar/password backup /home";
 
 pub(super) const INIT: &str = "\
 The password comes from the options above or from the terminal. A recovery key is made and shown once: write it down.

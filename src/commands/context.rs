@@ -111,6 +111,9 @@ pub(super) fn exists(storage: &dyn Storage) -> Result<bool, CommandError> {
         found = true;
         ControlFlow::Break(())
     };
-    storage.list(Folder::Config, &mut see).map_err(RepoError::from)?;
-    Ok(found)
+    match storage.list(Folder::Config, &mut see) {
+        Err(error) if error.is_not_found() => Ok(false),
+        Err(error) => Err(RepoError::from(error).into()),
+        Ok(()) => Ok(found),
+    }
 }

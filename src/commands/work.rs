@@ -5,7 +5,7 @@ use super::{CommandError, Context};
 use crate::base::meter::Meter;
 use crate::engine::SoftwareEngine;
 use crate::format::FailedItem;
-use crate::ui::{Activity, Output, Progress, count, escape};
+use crate::ui::{Activity, Output, Progress, count, escape, words};
 use serde_json::{Map, Value, json};
 use std::num::NonZero;
 use std::sync::Arc;
@@ -39,12 +39,12 @@ pub(super) fn progress(context: &Context, activity: Activity, meter: &Arc<Meter>
 fn fields(item: &FailedItem) -> Map<String, Value> {
     let mut fields = record("warning");
     put_name(&mut fields, "path", &item.path);
-    fields.insert("reason".to_owned(), json!(item.reason));
+    fields.insert("reason".to_owned(), json!(words(&item.reason)));
     fields
 }
 
 fn line(item: &FailedItem) -> String {
-    format!("`{}`: {}", escape(&item.path), item.reason)
+    format!("`{}`: {}", escape(&item.path), words(&item.reason))
 }
 
 /// Tells of an item that failed just now.

@@ -28,6 +28,25 @@ pub fn clean(text: &str) -> String {
     clean
 }
 
+/// The words of an error of the operating system, without its number and beginning small: `permission denied`.
+#[must_use]
+pub fn words(error: &str) -> String {
+    let mut text = error.to_owned();
+    while let Some(at) = text.find(" (os error ") {
+        let Some(length) = text[at..].find(')') else { break };
+        text.replace_range(at..=at + length, "");
+    }
+    let mut first = text.chars();
+    match (first.next(), first.next()) {
+        // Not an abbreviation.
+        (Some(upper), Some(lower)) if upper.is_ascii_uppercase() && lower.is_ascii_lowercase() => {
+            text.replace_range(..1, &upper.to_ascii_lowercase().to_string());
+            text
+        }
+        _ => text,
+    }
+}
+
 fn push(text: &mut String, c: char) {
     if c.is_control() || misleads(c) {
         push_bytes(text, c.encode_utf8(&mut [0; 4]).as_bytes());
@@ -49,7 +68,7 @@ fn push_bytes(text: &mut String, bytes: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    use super::{clean, escape};
+    use super::{clean, escape, words};
     use proptest::prelude::*;
 
     #[test]
@@ -58,6 +77,18 @@ mod tests {
         assert_eq!(escape("größe 日本".as_bytes()), "größe 日本");
         assert_eq!(escape("\u{85}\u{202e}".as_bytes()), "\\xc2\\x85\\xe2\\x80\\xae");
         assert_eq!(clean("could not read `a\\x0a\n`"), "could not read `a\\x0a\\x0a`");
+    }
+
+    #[test]
+    fn numbers_of_errors_are_for_programs() {
+        assert_eq!(
+            words("No such file or directory (os error 2)"),
+            "no such file or directory"
+        );
+        assert_eq!(words("x: Denied (os error 13); EOF"), "x: Denied; EOF");
+        for same in ["", "EOF", "a (os error", "ü"] {
+            assert_eq!(words(same), same);
+        }
     }
 
     proptest! {

@@ -12,7 +12,7 @@ mod quantity;
 mod table;
 
 pub use base64::base64;
-pub use escape::{clean, escape};
+pub use escape::{clean, escape, words};
 pub use output::{Level, Mode, Output, Report};
 pub use progress::{Activity, Progress};
 pub use prompt::{PromptError, prompt};

@@ -1,6 +1,6 @@
 //! The one place where lines leave the program.
 
-use super::clean;
+use super::{clean, words};
 use indicatif::ProgressBar;
 use serde_json::{Value, json};
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write, stderr, stdout};
@@ -149,7 +149,7 @@ impl Output {
 
     /// A warning with more fields for `--json`.
     pub fn warn_about(&self, text: &str, mut fields: Value) {
-        let text = clean(text);
+        let text = clean(&words(text));
         if self.mode.json {
             fields["type"] = json!("warning");
             fields["message"] = json!(text);
@@ -163,7 +163,7 @@ impl Output {
     /// An error, at the end.
     pub fn fail(&self, report: &Report, exit_code: u8) {
         let Report { what, because, hint } = report;
-        let (what, because, hint) = (clean(what), clean(because), clean(hint));
+        let (what, because, hint) = (clean(what), clean(&words(because)), clean(hint));
         if self.mode.json {
             let record = json!({
                 "type": "error", "message": what, "because": because, "hint": hint, "exit_code": exit_code,
