@@ -20,7 +20,7 @@ use std::ops::{ControlFlow, Range};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, Once, OnceLock};
 use temporary::Writer;
 
 /// The folder of partial writes (`repo-format.md`, chapter 2).
@@ -33,6 +33,10 @@ pub struct LocalStorage {
     location: String,
     calls: Box<dyn Calls>,
     writer: OnceLock<Writer>,
+    /// Whether what was left in `tmp/` by writers that have ended was cleared: once, with the first put. Those are
+    /// writers that ran on this computer since its boot, in the same namespaces, and are gone for certain; and files
+    /// of any writer that have not grown for a week.
+    swept: Once,
     /// Folders whose own names are known to be durable.
     durable: Mutex<HashSet<PathBuf>>,
     /// Whether an exclusive `put` holds against other processes; false once the file system was seen to lack it.
@@ -54,21 +58,10 @@ impl LocalStorage {
             root,
             calls,
             writer: OnceLock::new(),
+            swept: Once::new(),
             durable: Mutex::default(),
             exclusive: AtomicBool::new(true),
         }
-    }
-
-    /// Removes what was left in `tmp/` by writers that have ended without doing so, and says how many files it was.
-    ///
-    /// Only files whose writer ran on this computer since its boot, in the same namespaces, and is gone for certain;
-    /// a file of a living writer is never removed, nor is one of an earlier boot or of another host.
-    ///
-    /// # Errors
-    /// As the file system reports; a missing `tmp/` is none.
-    pub fn clear_stale_temporary(&self) -> Result<u64, StorageError> {
-        self.clear_ended_writers()
-            .map_err(|e| StorageError::new("clean up", TEMPORARY, &self.location, e))
     }
 
     fn path(&self, name: &ObjectName) -> PathBuf {

@@ -58,7 +58,6 @@ fn a_folder_that_is_not_there_reads_as_not_found_and_is_not_made() {
     assert_fault(storage.head(&pack(b"one")), StorageFault::NotFound);
     let listing = storage.list(Folder::Snapshots, &mut |_| unreachable!());
     assert_fault(listing, StorageFault::NotFound);
-    assert_eq!(storage.clear_stale_temporary().unwrap(), 0);
     assert_eq!(
         put(&storage, &pack(b"one"), b"one", PutMode::Keep),
         Err(StorageFault::Other)
@@ -245,7 +244,6 @@ fn a_read_only_file_system_is_read_and_refuses_writes() {
         assert_eq!(storage.head(&pack(b"one")).unwrap().length, 3);
         assert_eq!(listed(&storage, Folder::Packs).len(), 1);
         assert_eq!(listed(&storage, Folder::Marks).len(), 0);
-        assert_eq!(storage.clear_stale_temporary().unwrap(), 0);
         assert_eq!(
             put(&storage, &pack(b"two"), b"two", PutMode::Keep),
             Err(StorageFault::Denied)

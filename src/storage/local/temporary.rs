@@ -43,7 +43,7 @@ impl Writer {
     }
 
     /// The writer of the file `name`, if its name says so.
-    fn of(name: &str) -> Option<Self> {
+    pub(super) fn of(name: &str) -> Option<Self> {
         let mut parts = name.strip_suffix(".tmp")?.split('-');
         let writer = Self {
             realm: Some(hex::decode(parts.next()?)?),

@@ -358,7 +358,7 @@ fn our_own_link_whose_answer_was_lost_is_not_taken_for_anothers() {
 }
 
 #[test]
-fn only_files_of_ended_writers_are_cleared() {
+fn the_first_put_clears_files_of_ended_writers_and_no_others() {
     let bench = Bench::new();
     let tmp = bench.scratch.path().join("tmp");
     let me = super::Writer::this_process().next_name();
@@ -368,13 +368,26 @@ fn only_files_of_ended_writers_are_cleared() {
     let parts: Vec<&str> = me.split('-').collect();
     let ended = format!("{}-{pid}-{}-0.tmp", parts[0], parts[2]);
     let elsewhere = format!("{}-{pid}-{}-0.tmp", "00".repeat(16), parts[2]);
-    for file in [me.as_str(), &ended, &elsewhere, "notes.txt"] {
+    let abandoned = format!("{}-{pid}-{}-1.tmp", "00".repeat(16), parts[2]);
+    for file in [me.as_str(), &ended, &elsewhere, &abandoned, "notes.txt"] {
         fs::write(tmp.join(file), "").unwrap();
     }
-    assert_eq!(bench.storage.clear_stale_temporary().unwrap(), 1);
-    assert!(!tmp.join(&ended).exists());
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_hours(1);
+    for file in [&abandoned, "notes.txt"] {
+        File::options()
+            .write(true)
+            .open(tmp.join(file))
+            .unwrap()
+            .set_modified(long_ago)
+            .unwrap();
+    }
+    LocalStorage::open(bench.scratch.path())
+        .put(&name(), &[], PutMode::Keep)
+        .unwrap();
+    for file in [&ended, &abandoned] {
+        assert!(!tmp.join(file).exists(), "{file}");
+    }
     for file in [me.as_str(), &elsewhere, "notes.txt"] {
         assert!(tmp.join(file).exists(), "{file}");
     }
-    assert_eq!(bench.storage.clear_stale_temporary().unwrap(), 0);
 }

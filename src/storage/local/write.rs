@@ -12,12 +12,16 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime};
 
 /// How often a name may be found taken and then free again before we give up.
 const PLACING_TRIES: u32 = 16;
 
 /// How many names in `tmp/` are tried; taken ones are leftovers of writers that /proc told nothing about.
 const NAMING_TRIES: u32 = 1000;
+
+/// A put that writes nothing for so long has no writer any more, whoever it was.
+const ABANDONED: Duration = Duration::from_hours(7 * 24);
 
 /// Held between looking and renaming on file systems that cannot do both at once.
 static PLACING: Mutex<()> = Mutex::new(());
@@ -56,7 +60,7 @@ impl<'a> Temporary<'a> {
 
 impl Drop for Temporary<'_> {
     fn drop(&mut self) {
-        // What cannot be removed (an append-only folder) stays for `clear_stale_temporary`; the put itself is decided.
+        // What cannot be removed (an append-only folder) stays for a later sweep; the put itself is decided.
         let _ = self.calls.remove(&self.path);
     }
 }
@@ -89,6 +93,11 @@ impl LocalStorage {
         self.ensure_folder(&temporary_folder)?;
         let writer = self.writer.get_or_init(Writer::this_process);
         let temporary = Temporary::create(&*self.calls, &temporary_folder, writer)?;
+        self.swept.call_once(|| {
+            // Files of the dead only take space; a put does not fail over them.
+            let now = temporary.file.metadata().and_then(|metadata| metadata.modified());
+            let _ = self.clear_ended_writers(now.ok());
+        });
         for part in parts {
             self.calls.write(&temporary.file, part)?;
         }
@@ -229,8 +238,9 @@ impl LocalStorage {
         self.durable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Removes the files of ended writers from `tmp/`.
-    pub(super) fn clear_ended_writers(&self) -> io::Result<u64> {
+    /// Removes the files of ended writers from `tmp/`, and, where the time `now` of this file system is known, those
+    /// that nobody has touched for longer than any put can take.
+    pub(super) fn clear_ended_writers(&self, now: Option<SystemTime>) -> io::Result<u64> {
         let folder = self.root.join(TEMPORARY);
         let entries = match reopening(|| fs::read_dir(&folder)) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(0),
@@ -239,8 +249,11 @@ impl LocalStorage {
         let me = self.writer.get_or_init(Writer::this_process);
         let mut removed = 0;
         for entry in entries {
-            let name = entry?.file_name();
-            if !name.to_str().is_some_and(|name| me.knows_ended(name)) {
+            let entry = entry?;
+            let name = entry.file_name();
+            let Some(text) = name.to_str() else { continue };
+            let abandoned = Writer::of(text).is_some() && is_abandoned(&entry, now);
+            if !abandoned && !me.knows_ended(text) {
                 continue;
             }
             match self.calls.remove(&folder.join(&name)) {
@@ -253,6 +266,15 @@ impl LocalStorage {
         }
         Ok(removed)
     }
+}
+
+/// Whether a file was last written so long before `now` that its writer must be gone.
+fn is_abandoned(entry: &fs::DirEntry, now: Option<SystemTime>) -> bool {
+    let modified = entry.metadata().and_then(|metadata| metadata.modified());
+    let age = now
+        .zip(modified.ok())
+        .and_then(|(now, modified)| now.duration_since(modified).ok());
+    age.is_some_and(|age| age > ABANDONED)
 }
 
 /// Whether a file system says in this way that it has no such call. EPERM is what FAT says to `link`.
