@@ -1,6 +1,11 @@
 //! The manual pages and completions that are checked in are those that the command line yields.
 //!
 //! `BLESS=1 cargo test --test generated` writes them.
+#![expect(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test may stop, and is told to bless"
+)]
 
 use clap_complete::Shell;
 use nightjar::{cli, commands};

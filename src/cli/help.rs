@@ -108,7 +108,7 @@ are left alone, and nothing is written outside the target.
 
 EXIT STATUS
   0 restored; 1 no such snapshot or path, or no target; 3 restored, but some items could not be written;
-  4 restored, but some data is damaged; 10 no repository; 12 wrong password; 13 storage out of reach; 15 target full;
+  4 restored, but damage was found and is named; 10 no repository; 12 wrong password; 13 storage out of reach; 15 target full;
   130, 143 stopped by a signal
 
 EXAMPLE

@@ -192,17 +192,7 @@ fn open(args: &Args, context: &Context) -> Result<Arc<Repository>, CommandError>
         let made = init::make(&init::Args::defaults(false), context)?;
         return Ok(Arc::new(made.repository));
     }
-    let repository = context.open()?;
-    if !args.dry_run {
-        match storage.clear_stale_temporary() {
-            Ok(0) => {}
-            Ok(n) => context
-                .output
-                .detail(&format!("removed {n} files that an interrupted run left")),
-            Err(error) => context.output.detail(&format!("left-over files stay: {error}")),
-        }
-    }
-    Ok(repository)
+    context.open()
 }
 
 fn about(args: &Args, paths: Vec<Vec<u8>>, context: &Context) -> About {

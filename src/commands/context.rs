@@ -6,7 +6,7 @@ use crate::base::cancel::Cancel;
 use crate::base::hex;
 use crate::codec::Compression;
 use crate::crypto::Secret;
-use crate::repo::{Environment, Index, RepoError, Repository};
+use crate::repo::{Environment, Index, NamedSnapshot, RepoError, Repository, SnapshotList, SnapshotRef};
 use crate::storage::{Folder, LocalStorage, Storage};
 use crate::ui::{Output, count, duration};
 use jiff::tz::TimeZone;
@@ -81,6 +81,30 @@ impl Context {
             duration(clock.monotonic().saturating_sub(start))
         ));
         Ok(Arc::new(repository))
+    }
+
+    /// The snapshot that `wanted` names, and whether any is damaged; those are told.
+    ///
+    /// # Errors
+    /// When there is none; with damaged ones about it may be one of them, so that counts as damage.
+    pub(super) fn find(
+        &self,
+        repository: &Repository,
+        wanted: &SnapshotRef,
+    ) -> Result<(NamedSnapshot, bool), CommandError> {
+        let list = SnapshotList::load(repository)?;
+        for error in &list.damaged {
+            self.output.warn(&error.to_string());
+        }
+        match (list.find(wanted), list.damaged.is_empty()) {
+            (Ok(found), whole) => Ok((found.clone(), !whole)),
+            (Err(error), true) => Err(error.into()),
+            (Err(_), false) => Err(CommandError::damage(
+                "could not find the snapshot",
+                "some snapshots are damaged, and it may be one of them",
+                "get the named objects back from a copy of the repository, or choose another snapshot",
+            )),
+        }
     }
 
     /// Loads the index; what of it is damaged is told, and whether any is.

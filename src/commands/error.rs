@@ -17,6 +17,8 @@ pub enum CommandError {
     Password(Report),
     /// Something else that is described completely.
     Failed(Report),
+    /// Stored data is damaged.
+    Damage(Report),
     /// The place that a restore writes to is full.
     NoSpace(Report),
     /// The repository.
@@ -99,6 +101,12 @@ impl CommandError {
         Self::Failed(report(what, because, hint))
     }
 
+    /// Damage that a command found.
+    #[must_use]
+    pub fn damage(what: impl Into<String>, because: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Damage(report(what, because, hint))
+    }
+
     /// How the process ends.
     #[must_use]
     pub fn exit(&self) -> Exit {
@@ -106,6 +114,7 @@ impl CommandError {
             Self::Usage(_) => Exit::Usage,
             Self::Password(_) => Exit::WrongSecret,
             Self::Failed(_) | Self::Output(_) => Exit::Failed,
+            Self::Damage(_) => Exit::Damage,
             Self::NoSpace(_) => Exit::NoSpace,
             Self::Repo(error) => exit_of(error),
             Self::Interrupted(signal) => Exit::Signal(u8::try_from(*signal).unwrap_or(0)),

@@ -3,7 +3,7 @@
 use super::named::{put_name, record};
 use super::{CommandError, Context, Exit, when};
 use crate::format::{Node, NodeKind};
-use crate::repo::{ChunkReader, RepoError, SnapshotList, SnapshotRef, TreeReader};
+use crate::repo::{ChunkReader, RepoError, SnapshotRef, TreeReader};
 use crate::restore::{Selected, select};
 use crate::ui::escape;
 use serde_json::{Value, json};
@@ -28,17 +28,13 @@ pub struct Args {
 pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     let wanted = SnapshotRef::parse(args.snapshot.as_bytes())?;
     let repository = context.open()?;
-    let snapshots = SnapshotList::load(&repository)?;
-    for error in &snapshots.damaged {
-        context.output.warn(&error.to_string());
-    }
-    let found = snapshots.find(&wanted)?;
+    let (found, others_damaged) = context.find(&repository, &wanted)?;
     let (index, damaged) = context.index(&repository)?;
     let mut listing = Listing {
         context,
         long: args.long,
         reader: ChunkReader::new(&repository, &index),
-        damaged: damaged || !snapshots.damaged.is_empty(),
+        damaged: damaged || others_damaged,
     };
     let path = wanted.path.as_deref().unwrap_or_default();
     let selected = select(&mut listing.reader, &found.snapshot, path)?;

@@ -5,7 +5,7 @@ use super::{CommandError, Context, Exit, work};
 use crate::base::hex;
 use crate::base::meter::Meter;
 use crate::files::TargetOptions;
-use crate::repo::{ChunkReader, Index, NamedSnapshot, Repository, SnapshotList, SnapshotRef};
+use crate::repo::{ChunkReader, Index, NamedSnapshot, Repository, SnapshotRef};
 use crate::restore::{RestoreReport, RestoreRequest, Watch, restore, select};
 use crate::ui::{Activity, bytes, count, duration, escape, rate};
 use clap::ValueHint;
@@ -34,25 +34,22 @@ pub struct Args {
 pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     let wanted = SnapshotRef::parse(args.snapshot.as_bytes())?;
     let repository = context.open()?;
-    let snapshots = SnapshotList::load(&repository)?;
-    for error in &snapshots.damaged {
-        context.output.warn(&error.to_string());
-    }
-    let found = snapshots.find(&wanted)?;
-    // What is damaged of the index and not needed for this is warned of and does not count.
-    let (index, _) = context.index(&repository)?;
+    let (found, others_damaged) = context.find(&repository, &wanted)?;
+    let (index, index_damaged) = context.index(&repository)?;
     let clock = &context.environment.clock;
     let start = clock.monotonic();
     let path = wanted.path.as_deref().unwrap_or_default();
-    let report = fetch(&repository, &index, (found, path), &args.target, context)?;
+    let report = fetch(&repository, &index, (&found, path), &args.target, context)?;
     let time = clock.monotonic().saturating_sub(start);
-    tell(args, found, &report, time, context)?;
+    tell(args, &found, &report, time, context)?;
     work::tell_again(&context.output, "could not be restored whole", &report.failed);
     work::tell_again(&context.output, "damaged in the repository", &report.damaged);
-    Ok(match (report.damaged.is_empty(), report.failed.is_empty()) {
-        (false, _) => Exit::Damage,
-        (true, false) => Exit::Partial,
-        (true, true) => Exit::Done,
+    // Also what was damaged without being needed: `latest` is then perhaps not the latest.
+    let damaged = others_damaged || index_damaged || !report.damaged.is_empty();
+    Ok(match (damaged, report.failed.is_empty()) {
+        (true, _) => Exit::Damage,
+        (false, false) => Exit::Partial,
+        (false, true) => Exit::Done,
     })
 }
 
