@@ -7,6 +7,7 @@ use super::{About, ArchiveError, Watch};
 use crate::base::meter::Meter;
 use crate::chunker::Chunker;
 use crate::files::{Entry, Event, Walker};
+use crate::format::limits::SNAPSHOT_ITEMS_MAX;
 use crate::format::{ChunkId, Content, Extent, FailedItem, Node, NodeKind, PackKind, Statistics};
 use crate::repo::{ChunkReader, DirectoryWriter, ExtentWriter, RepoError, Session};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -356,7 +357,10 @@ impl<'a, 'w> Assembly<'a, 'w> {
     fn fail(&mut self, item: FailedItem) {
         Meter::add(&self.watch.meter.failed, 1);
         (self.watch.failed)(&item);
-        self.saved.failed.push(item);
+        self.saved.statistics.items_failed += 1;
+        if self.saved.failed.len() < SNAPSHOT_ITEMS_MAX {
+            self.saved.failed.push(item);
+        }
     }
 
     fn finish(mut self) -> Result<Saved, ArchiveError> {

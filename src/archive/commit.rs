@@ -2,7 +2,6 @@
 
 use super::assemble::Saved;
 use super::{About, ArchiveError, BackupReport, BackupRequest, ParentChoice};
-use crate::format::limits::SNAPSHOT_ITEMS_MAX;
 use crate::format::{Snapshot, Time};
 use crate::repo::{NamedSnapshot, RepoError, Repository, Session, SnapshotList};
 use std::time::Duration;
@@ -49,7 +48,6 @@ pub(super) fn commit(
     let mut statistics = saved.statistics;
     (statistics.chunks_new, statistics.bytes_new, statistics.bytes_stored) =
         (stored.chunks, stored.plain, stored.stored);
-    statistics.items_failed = saved.failed.len() as u64;
     let elapsed = repository.env().clock.monotonic().saturating_sub(run.began);
     statistics.nanos = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
     let unchanged = run
@@ -92,7 +90,7 @@ pub(super) fn commit(
             program: concat!("nightjar ", env!("CARGO_PKG_VERSION")).to_owned(),
             options: about.options.clone(),
             statistics,
-            failed: report.failed.iter().take(SNAPSHOT_ITEMS_MAX).cloned().collect(),
+            failed: report.failed.clone(),
             partial: saved.partial,
             lease: session.lease(),
             writer,
