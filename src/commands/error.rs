@@ -131,9 +131,11 @@ impl CommandError {
     #[must_use]
     pub fn report(&self) -> Report {
         match self {
-            Self::Usage(report) | Self::Password(report) | Self::Failed(report) | Self::NoSpace(report) => {
-                report.clone()
-            }
+            Self::Usage(report)
+            | Self::Password(report)
+            | Self::Failed(report)
+            | Self::Damage(report)
+            | Self::NoSpace(report) => report.clone(),
             Self::Repo(error) => report_of(error),
             Self::Output(error) => report(
                 "could not print the result",
