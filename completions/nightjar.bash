@@ -121,40 +121,12 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__backup)
-            opts="-x -f -n -r -p -q -v -h --files-from --files-from0 --exclude --iexclude --exclude-file --exclude-caches --exclude-if-present --exclude-larger-than --one-file-system --stdin-filename --stdin-from-command --tag --host --job --parent --force --dry-run --skip-if-unchanged --init --read-concurrency --checkpoint-interval --repo --password-file --password-command --compression --json --quiet --verbose --help"
+            opts="-f -n -x -r -p -q -v -h --stdin-filename --stdin-from-command --tag --host --job --parent --force --dry-run --skip-if-unchanged --init --read-concurrency --checkpoint-interval --files-from --files-from0 --exclude --iexclude --exclude-file --exclude-caches --exclude-if-present --exclude-larger-than --one-file-system --repo --password-file --password-command --compression --json --quiet --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
-                --files-from)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --files-from0)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --exclude)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --iexclude)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --exclude-file)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --exclude-if-present)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
-                --exclude-larger-than)
-                    COMPREPLY=($(compgen -f "${cur}"))
-                    return 0
-                    ;;
                 --stdin-filename)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -180,6 +152,34 @@ _nightjar() {
                     return 0
                     ;;
                 --checkpoint-interval)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --files-from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --files-from0)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exclude)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --iexclude)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exclude-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exclude-if-present)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --exclude-larger-than)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

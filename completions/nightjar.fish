@@ -59,13 +59,6 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l json -d 'Prin
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -s v -l verbose -d 'Show details'
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -s h -l help -d 'Print help'
-complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l files-from -d 'More paths from a file, one a line; - is standard input' -r -F
-complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l files-from0 -d 'The same with NUL behind each path, as find -print0 writes them' -r -F
-complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude -d 'Leave out what fits the pattern' -r
-complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l iexclude -d 'The same, small and capital letters being equal' -r
-complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude-file -d 'Leave out what fits the patterns in a file, one a line; they come behind those of the command line' -r -F
-complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude-if-present -d 'Leave out the contents of folders that hold this file, with this text at its beginning if one is given' -r
-complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude-larger-than -d 'Leave out files larger than this' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l stdin-filename -d 'Save standard input as a file of this name' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l tag -d 'Tags, with commas between them or given several times' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l host -d 'Host in the snapshot [default: the name of this host]' -r
@@ -73,17 +66,24 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l job -d 'Job
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l parent -d 'Take unchanged files over from this snapshot [default: the last one of the same host and job or paths]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l read-concurrency -d 'Files read at once [default: one a processor, at most 4]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l checkpoint-interval -d 'How often what is stored so far is made findable for the next run after an interruption' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l files-from -d 'More paths from a file, one a line; - is standard input' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l files-from0 -d 'The same with NUL behind each path, as find -print0 writes them' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude -d 'Leave out what fits the pattern' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l iexclude -d 'The same, small and capital letters being equal' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude-file -d 'Leave out what fits the patterns in a file, one a line; they come behind those of the command line' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude-if-present -d 'Leave out the contents of folders that hold this file, with this text at its beginning if one is given' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude-larger-than -d 'Leave out files larger than this' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
-complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude-caches -d 'Leave out the contents of folders that are marked by a CACHEDIR.TAG'
-complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s x -l one-file-system -d 'Stay on the file system of each path'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l stdin-from-command -d 'Save the output of a command, written behind --; when it fails, there is no snapshot'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s f -l force -d 'Read every file, also those that look unchanged'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s n -l dry-run -d 'Store nothing, only say what would be'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l skip-if-unchanged -d 'Make no snapshot when nothing differs from the last one'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l init -d 'Make the repository first if there is none'
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude-caches -d 'Leave out the contents of folders that are marked by a CACHEDIR.TAG'
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s x -l one-file-system -d 'Stay on the file system of each path'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s v -l verbose -d 'Show details'

@@ -10,7 +10,7 @@ use crate::base::meter::Meter;
 use crate::codec::Compression;
 use crate::format::check_name;
 use crate::repo::{RepoError, Repository, SnapshotRef};
-use crate::ui::{Activity, Level, bytes, count, duration, escape, rate, ratio};
+use crate::ui::{Activity, Level, bytes, count, duration, escape, rate, ratio, several};
 use clap::ValueHint;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -26,8 +26,6 @@ pub struct Args {
     /// What is saved; behind --stdin-from-command, the command and its arguments
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
     paths: Vec<OsString>,
-    #[command(flatten)]
-    sources: sources::Args,
     /// Save standard input as a file of this name
     #[arg(long, value_name = "NAME")]
     stdin_filename: Option<OsString>,
@@ -64,6 +62,8 @@ pub struct Args {
     /// How often what is stored so far is made findable for the next run after an interruption
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = parse_duration)]
     checkpoint_interval: Duration,
+    #[command(flatten)]
+    sources: sources::Args,
 }
 
 /// Runs `backup`.
@@ -242,18 +242,18 @@ fn tell(args: &Args, report: &BackupReport, context: &Context) -> Result<(), Com
     for line in [
         headline(args, report),
         format!(
-            "files   {} new, {} changed, {} unmodified; {} folders, {} others",
+            "files   {} new, {} changed, {} unmodified; {}, {}",
             count(s.files_new),
             count(s.files_changed),
             count(s.files_unmodified),
-            count(s.directories),
-            count(s.others)
+            several(s.directories, "folder"),
+            several(s.others, "other")
         ),
         format!("read    {} of {}", bytes(s.bytes_read), bytes(s.bytes_total)),
         format!(
-            "new     {} in {} chunks{stored}",
+            "new     {} in {}{stored}",
             bytes(s.bytes_new),
-            count(s.chunks_new)
+            several(s.chunks_new, "chunk")
         ),
         format!("time    {}, {:.1} MB/s", duration(time), speed / 1e6),
     ] {

@@ -7,7 +7,7 @@ use crate::base::meter::Meter;
 use crate::files::TargetOptions;
 use crate::repo::{ChunkReader, Index, NamedSnapshot, Repository, SnapshotRef};
 use crate::restore::{RestoreReport, RestoreRequest, Watch, restore, select};
-use crate::ui::{Activity, bytes, count, duration, escape, rate};
+use crate::ui::{Activity, bytes, count, duration, escape, rate, several};
 use clap::ValueHint;
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -92,11 +92,11 @@ fn tell(
     let target = escape(args.target.as_os_str().as_bytes());
     output.line(&format!("restored from snapshot {} into `{target}`", from.short()))?;
     output.line(&format!(
-        "files   {} with {}; {} folders, {} others",
+        "files   {} with {}; {}, {}",
         count(report.files),
         bytes(report.bytes),
-        count(report.directories),
-        count(report.others)
+        several(report.directories, "folder"),
+        several(report.others, "other")
     ))?;
     output.line(&format!("time    {}, {:.1} MB/s", duration(time), speed / 1e6))?;
     let mut summary = record("summary");

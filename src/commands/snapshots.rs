@@ -5,7 +5,7 @@ use super::{CommandError, Context, Exit, when};
 use crate::base::hex;
 use crate::format::{Snapshot, Statistics};
 use crate::repo::{NamedSnapshot, SnapshotList};
-use crate::ui::{Table, base64, bytes, count, escape};
+use crate::ui::{Table, base64, bytes, count, escape, several};
 use serde_json::{Value, json};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -79,10 +79,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
         }
     }
     context.output.flush()?;
-    context.output.note(&match shown.len() {
-        1 => "1 snapshot".to_owned(),
-        n => format!("{} snapshots", count(n as u64)),
-    });
+    context.output.note(&several(shown.len() as u64, "snapshot"));
     for error in &list.damaged {
         context.output.warn(&error.to_string());
     }
@@ -125,10 +122,8 @@ fn remarks(snapshot: &Snapshot) -> String {
     if snapshot.partial {
         remarks.push("partial".to_owned());
     }
-    match snapshot.statistics.items_failed {
-        0 => {}
-        1 => remarks.push("1 item failed".to_owned()),
-        n => remarks.push(format!("{} items failed", count(n))),
+    if snapshot.statistics.items_failed > 0 {
+        remarks.push(format!("{} failed", several(snapshot.statistics.items_failed, "item")));
     }
     remarks.join(", ")
 }

@@ -5,7 +5,7 @@ use super::{CommandError, Context};
 use crate::base::meter::Meter;
 use crate::engine::SoftwareEngine;
 use crate::format::FailedItem;
-use crate::ui::{Activity, Output, Progress, count, escape, words};
+use crate::ui::{Activity, Output, Progress, count, escape, several, words};
 use serde_json::{Map, Value, json};
 use std::num::NonZero;
 use std::sync::Arc;
@@ -58,10 +58,7 @@ pub(super) fn tell_again(output: &Output, what: &str, items: &[FailedItem]) {
     if items.is_empty() || output.mode().json {
         return;
     }
-    let number = match items.len() {
-        1 => "1 item".to_owned(),
-        n => format!("{} items", count(n as u64)),
-    };
+    let number = several(items.len() as u64, "item");
     output.warn(&format!("{number} {what}:"));
     for item in items.iter().take(NAMED_AGAIN) {
         output.warn(&format!("  {}", line(item)));

@@ -16,5 +16,5 @@ pub use escape::{clean, escape, words};
 pub use output::{Level, Mode, Output, Report};
 pub use progress::{Activity, Progress};
 pub use prompt::{PromptError, prompt};
-pub use quantity::{bytes, count, duration, rate, ratio};
+pub use quantity::{bytes, count, duration, rate, ratio, several};
 pub use table::Table;

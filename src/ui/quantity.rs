@@ -38,6 +38,13 @@ pub fn count(number: u64) -> String {
     text
 }
 
+/// A number of things: `1 folder`, `2 folders`.
+#[must_use]
+pub fn several(number: u64, thing: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{} {thing}{ending}", count(number))
+}
+
 /// A time span: `0.42 s`, `12.3 s`, `4:05`, `1:02:03`.
 #[must_use]
 pub fn duration(span: Duration) -> String {

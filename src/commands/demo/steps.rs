@@ -161,7 +161,7 @@ impl<'a> Steps<'a> {
                 count(s.files())
             );
             steps.failed = report.failed;
-            Ok((Some(s.bytes_total), Some((s.bytes_stored, s.bytes_new)), files))
+            Ok((Some(s.bytes_read), Some((s.bytes_stored, s.bytes_new)), files))
         })?;
         Ok(())
     }

@@ -37,7 +37,7 @@ const WORDS: &[&str] = &[
 /// Content that compresses, that does not, and that is there twice.
 const TEXT_BYTES: usize = 12 << 20;
 const RANDOM_BYTES: usize = 6 << 20;
-const SPARSE_BYTES: u64 = 256 << 20;
+const SPARSE_BYTES: u64 = 32 << 20;
 const SMALL_FILES: u64 = 400;
 
 /// Repeatable numbers (xorshift64*, Vigna 2016).
