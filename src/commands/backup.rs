@@ -8,6 +8,7 @@ use crate::archive::{About, BackupReport, BackupRequest, ParentChoice, Source, W
 use crate::base::hex;
 use crate::base::meter::Meter;
 use crate::codec::Compression;
+use crate::files::{Root, Selection};
 use crate::format::check_name;
 use crate::repo::{RepoError, Repository, SnapshotRef};
 use crate::ui::{Activity, Level, bytes, count, duration, escape, rate, ratio, several};
@@ -73,10 +74,15 @@ pub struct Args {
 pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     // Whatever is wrong with the options is said before work begins.
     let parent = parent(args)?;
-    let (source, paths) = source(args, context)?;
+    let (plan, paths) = plan(args)?;
     let repository = open(args, context)?;
     let request = BackupRequest {
-        source,
+        // A command is not started for a repository that cannot be opened.
+        source: match plan {
+            Plan::Paths(roots, selection) => Source::Paths { roots, selection },
+            Plan::Input(name) => Source::Stream(pipe::standard_input(name, &context.cancel)?),
+            Plan::Command(name) => Source::Stream(pipe::command(name, &args.paths, &context.cancel)?),
+        },
         parent,
         compression: compression(context, &repository)?,
         about: about(args, paths, context),
@@ -138,8 +144,15 @@ fn parent(args: &Args) -> Result<ParentChoice, CommandError> {
     })
 }
 
-/// What is saved, and the paths for the snapshot.
-fn source(args: &Args, context: &Context) -> Result<(Source, Vec<Vec<u8>>), CommandError> {
+/// What is to be saved: file trees, or one file of this name.
+enum Plan {
+    Paths(Vec<Root>, Selection),
+    Input(Vec<u8>),
+    Command(Vec<u8>),
+}
+
+/// What is to be saved, and the paths for the snapshot.
+fn plan(args: &Args) -> Result<(Plan, Vec<Vec<u8>>), CommandError> {
     let lists = !args.sources.files_from.is_empty() || !args.sources.files_from0.is_empty();
     let streams = args.stdin_from_command || args.stdin_filename.is_some();
     if streams && (lists || !args.paths.is_empty() && !args.stdin_from_command) {
@@ -163,7 +176,7 @@ fn source(args: &Args, context: &Context) -> Result<(Source, Vec<Vec<u8>>), Comm
             .map(|root| root.path.as_os_str().as_bytes().to_vec())
             .collect();
         let selection = args.sources.selection()?;
-        return Ok((Source::Paths { roots, selection }, paths));
+        return Ok((Plan::Paths(roots, selection), paths));
     }
     let name = args
         .stdin_filename
@@ -178,12 +191,17 @@ fn source(args: &Args, context: &Context) -> Result<(Source, Vec<Vec<u8>>), Comm
         )
     })?;
     let path = [b"/", &name[..]].concat();
-    let stream = if args.stdin_from_command {
-        pipe::command(name, &args.paths, &context.cancel)?
-    } else {
-        pipe::standard_input(name, &context.cancel)?
-    };
-    Ok((Source::Stream(stream), vec![path]))
+    if !args.stdin_from_command {
+        return Ok((Plan::Input(name), vec![path]));
+    }
+    if args.paths.is_empty() {
+        return Err(CommandError::usage(
+            "a command is needed",
+            "nothing stands behind `--stdin-from-command`",
+            "write it behind `--`, such as `--stdin-from-command -- pg_dump shop`",
+        ));
+    }
+    Ok((Plan::Command(name), vec![path]))
 }
 
 fn open(args: &Args, context: &Context) -> Result<Arc<Repository>, CommandError> {

@@ -58,11 +58,7 @@ pub(super) fn command(name: Vec<u8>, words: &[OsString], cancel: &Cancel) -> Res
         )
     };
     let Some((program, arguments)) = words.split_first() else {
-        return Err(CommandError::usage(
-            "a command is needed",
-            "nothing stands behind `--stdin-from-command`",
-            "write it behind `--`, such as `--stdin-from-command -- pg_dump shop`",
-        ));
+        return Err(failed(io::ErrorKind::InvalidInput.into()));
     };
     let mut running = Running(
         Command::new(program)
