@@ -63,7 +63,7 @@ pub(super) fn commit(
     };
     let skipped = unchanged && about.skip_if_unchanged;
     if !about.dry_run && !skipped {
-        let writer = writer_id(&repository)?;
+        let writer = writer_id(&repository);
         let before = run
             .known
             .snapshots
@@ -104,20 +104,16 @@ pub(super) fn commit(
     Ok(report)
 }
 
-/// The id of this host as a writer of this repository: the same on every run, another for a clone with another name.
-fn writer_id(repository: &Repository) -> Result<[u8; 16], RepoError> {
+/// The id of this host as a writer of this repository, from its name and its random machine id: the same on every run,
+/// another for a clone with another name.
+fn writer_id(repository: &Repository) -> [u8; 16] {
     let host = &repository.env().host;
     let mut hasher = blake3::Hasher::new_derive_key("nightjar v1 2026-12 writer");
     hasher.update(&repository.keys().repository());
     hasher.update(host.name.as_bytes());
     hasher.update(&[0]);
-    if host.machine.is_empty() {
-        let mut random = [0; 16];
-        repository.env().entropy.fill(&mut random)?;
-        return Ok(random);
-    }
     hasher.update(host.machine.as_bytes());
     let mut id = [0; 16];
     id.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-    Ok(id)
+    id
 }
