@@ -6,7 +6,9 @@
 pub mod archive;
 pub mod base;
 pub mod chunker;
+pub mod cli;
 pub mod codec;
+pub mod commands;
 pub mod crypto;
 pub mod engine;
 pub mod files;
@@ -14,3 +16,4 @@ pub mod format;
 pub mod repo;
 pub mod restore;
 pub mod storage;
+pub mod ui;

@@ -1,3 +1,7 @@
 //! The `nightjar` program.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ExitCode::from(nightjar::cli::main())
+}

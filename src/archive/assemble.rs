@@ -7,11 +7,13 @@ use super::{About, ArchiveError, Watch};
 use crate::base::meter::Meter;
 use crate::chunker::Chunker;
 use crate::files::{Entry, Event, Walker};
+use crate::format::limits::SNAPSHOT_ITEMS_MAX;
 use crate::format::{ChunkId, Content, Extent, FailedItem, Node, NodeKind, PackKind, Statistics};
 use crate::repo::{ChunkReader, DirectoryWriter, ExtentWriter, RepoError, Session};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// Steps that the scan may be ahead.
@@ -61,6 +63,7 @@ pub(super) fn paths(
             tokens,
         },
     );
+    let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
         let walker = Walker::new(&plan.roots, plan.selection.clone());
@@ -76,9 +79,8 @@ pub(super) fn paths(
         }
         drop((kit, work));
         if about.estimate {
-            let meter = Arc::clone(&watch.meter);
-            let cancel = watch.cancel.clone();
-            let count = move || estimate(plan, &meter, &|| cancel.requested().is_some());
+            let (meter, ended) = (&watch.meter, &ended);
+            let count = move || estimate(plan, meter, ended);
             thread("estimate").spawn_scoped(scope, count).map_err(RepoError::from)?;
         }
         let inlets = Inlets {
@@ -88,7 +90,9 @@ pub(super) fn paths(
             token,
             spare: spare_in,
         };
-        Assembly::new(session, about, watch).run(inlets)
+        let saved = Assembly::new(session, about, watch).run(inlets);
+        ended.store(true, Ordering::Relaxed);
+        saved
     })
 }
 
@@ -96,10 +100,10 @@ fn stopped() -> RepoError {
     RepoError::Engine("a reading thread has stopped".to_owned())
 }
 
-/// Counts what there is to do.
-fn estimate(plan: &Plan, meter: &Meter, stop: &dyn Fn() -> bool) {
+/// Counts what there is to do, until the run has ended.
+fn estimate(plan: &Plan, meter: &Meter, ended: &AtomicBool) {
     for event in Walker::new(&plan.roots, plan.selection.clone()) {
-        if stop() {
+        if ended.load(Ordering::Relaxed) {
             return;
         }
         if let Event::Entry(entry) = event
@@ -109,7 +113,7 @@ fn estimate(plan: &Plan, meter: &Meter, stop: &dyn Fn() -> bool) {
             Meter::add(&meter.bytes_total, entry.node.size);
         }
     }
-    meter.total_known.store(true, std::sync::atomic::Ordering::Relaxed);
+    meter.total_known.store(true, Ordering::Relaxed);
 }
 
 /// What the readers found in one packet, in order.
@@ -356,7 +360,10 @@ impl<'a, 'w> Assembly<'a, 'w> {
     fn fail(&mut self, item: FailedItem) {
         Meter::add(&self.watch.meter.failed, 1);
         (self.watch.failed)(&item);
-        self.saved.failed.push(item);
+        self.saved.statistics.items_failed += 1;
+        if self.saved.failed.len() < SNAPSHOT_ITEMS_MAX {
+            self.saved.failed.push(item);
+        }
     }
 
     fn finish(mut self) -> Result<Saved, ArchiveError> {

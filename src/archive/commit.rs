@@ -2,7 +2,6 @@
 
 use super::assemble::Saved;
 use super::{About, ArchiveError, BackupReport, BackupRequest, ParentChoice};
-use crate::format::limits::SNAPSHOT_ITEMS_MAX;
 use crate::format::{Snapshot, Time};
 use crate::repo::{NamedSnapshot, RepoError, Repository, Session, SnapshotList};
 use std::time::Duration;
@@ -49,7 +48,6 @@ pub(super) fn commit(
     let mut statistics = saved.statistics;
     (statistics.chunks_new, statistics.bytes_new, statistics.bytes_stored) =
         (stored.chunks, stored.plain, stored.stored);
-    statistics.items_failed = saved.failed.len() as u64;
     let elapsed = repository.env().clock.monotonic().saturating_sub(run.began);
     statistics.nanos = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
     let unchanged = run
@@ -65,7 +63,7 @@ pub(super) fn commit(
     };
     let skipped = unchanged && about.skip_if_unchanged;
     if !about.dry_run && !skipped {
-        let writer = writer_id(&repository)?;
+        let writer = writer_id(&repository);
         let before = run
             .known
             .snapshots
@@ -92,7 +90,7 @@ pub(super) fn commit(
             program: concat!("nightjar ", env!("CARGO_PKG_VERSION")).to_owned(),
             options: about.options.clone(),
             statistics,
-            failed: report.failed.iter().take(SNAPSHOT_ITEMS_MAX).cloned().collect(),
+            failed: report.failed.clone(),
             partial: saved.partial,
             lease: session.lease(),
             writer,
@@ -106,20 +104,16 @@ pub(super) fn commit(
     Ok(report)
 }
 
-/// The id of this host as a writer of this repository: the same on every run, another for a clone with another name.
-fn writer_id(repository: &Repository) -> Result<[u8; 16], RepoError> {
+/// The id of this host as a writer of this repository, from its name and its random machine id: the same on every run,
+/// another for a clone with another name.
+fn writer_id(repository: &Repository) -> [u8; 16] {
     let host = &repository.env().host;
     let mut hasher = blake3::Hasher::new_derive_key("nightjar v1 2026-12 writer");
     hasher.update(&repository.keys().repository());
     hasher.update(host.name.as_bytes());
     hasher.update(&[0]);
-    if host.machine.is_empty() {
-        let mut random = [0; 16];
-        repository.env().entropy.fill(&mut random)?;
-        return Ok(random);
-    }
     hasher.update(host.machine.as_bytes());
     let mut id = [0; 16];
     id.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
-    Ok(id)
+    id
 }

@@ -104,8 +104,11 @@ impl Reader<'_> {
         if let Err(error) = entry.complete(Some(&file)) {
             trouble.get_or_insert(io::Error::other(format!("extended attributes: {error}")));
         }
-        let start = self.filled;
         let size = entry.node.size;
+        if size <= INLINE_MAX as u64 {
+            self.make_room(INLINE_MAX)?;
+        }
+        let start = self.filled;
         let read = self.content(&file, &entry);
         let got = match read? {
             Ok(got) => got,
@@ -146,7 +149,6 @@ impl Reader<'_> {
     fn content(&mut self, file: &File, entry: &Entry) -> Result<io::Result<u64>, Closed> {
         let size = entry.node.size;
         if size <= INLINE_MAX as u64 {
-            self.make_room(INLINE_MAX)?;
             return self.fill(file, 0, size);
         }
         let allocated = file

@@ -112,7 +112,7 @@ pub struct BackupReport {
     pub snapshot: Option<NamedSnapshot>,
     /// Counts.
     pub statistics: Statistics,
-    /// Everything that could not be read or saved whole.
+    /// What could not be read or saved whole: the first 10,000 items; `statistics` counts them all.
     pub failed: Vec<FailedItem>,
     /// The snapshot unchanged files were taken over from.
     pub parent: Option<NamedSnapshot>,

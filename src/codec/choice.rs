@@ -1,5 +1,6 @@
 //! How people choose a compression.
 
+use crate::format::limits::BLOCK_PLAIN_MAX;
 use std::fmt;
 use std::str::FromStr;
 
@@ -14,18 +15,26 @@ pub enum Compression {
     Deflate(i32),
     /// LZ4.
     Lz4,
+    /// zstd, level 5, in larger blocks.
+    Better,
+    /// zstd, level 19, in larger blocks.
+    Max,
 }
 
 impl Compression {
     /// What `auto` stands for.
     pub const AUTO: Self = Self::Zstd(3);
 
-    /// Most plain bytes of a block for this codec: 512 KiB for deflate, so that a block is one request to an accelerator.
+    /// Most plain bytes of a block where `configured` is what the repository is set up with.
+    ///
+    /// 512 KiB for deflate, so that a block is one request to an accelerator. `better` and `max` look for repetitions over
+    /// the most that a block can hold: level 5 over 4 MiB packs tighter than level 7 over 1 MiB, in two thirds of its time.
     #[must_use]
-    pub fn block_limit(self) -> u32 {
+    pub fn block_size(self, configured: u32) -> u32 {
         match self {
-            Self::Deflate(_) => 512 << 10,
-            _ => u32::MAX,
+            Self::Deflate(_) => configured.min(512 << 10),
+            Self::Better | Self::Max => BLOCK_PLAIN_MAX,
+            Self::Off | Self::Zstd(_) | Self::Lz4 => configured,
         }
     }
 }
@@ -44,8 +53,8 @@ impl FromStr for Compression {
             "off" => Some(Self::Off),
             "fast" => Some(Self::Zstd(1)),
             "auto" => Some(Self::AUTO),
-            "better" => Some(Self::Zstd(7)),
-            "max" => Some(Self::Zstd(19)),
+            "better" => Some(Self::Better),
+            "max" => Some(Self::Max),
             "lz4" => Some(Self::Lz4),
             _ => match text.split_once(':') {
                 Some(("zstd", digits)) => level(digits, 19).map(Self::Zstd),
@@ -64,6 +73,8 @@ impl fmt::Display for Compression {
             Self::Zstd(level) => write!(f, "zstd:{level}"),
             Self::Deflate(level) => write!(f, "deflate:{level}"),
             Self::Lz4 => f.write_str("lz4"),
+            Self::Better => f.write_str("better"),
+            Self::Max => f.write_str("max"),
         }
     }
 }

@@ -57,11 +57,9 @@ impl Compressor {
     ) -> Result<Option<(CodecId, usize)>, String> {
         let written = match compression {
             Compression::Off => return Ok(None),
-            Compression::Zstd(level) => {
-                let length = self.zstd(level)?.compress_to_buffer(plain, room);
-                // The only failure of a context that exists is that the output does not fit.
-                length.ok().map(|length| (CodecId::Zstd, length))
-            }
+            Compression::Zstd(level) => self.zstd(level, plain, room)?,
+            Compression::Better => self.zstd(5, plain, room)?,
+            Compression::Max => self.zstd(19, plain, room)?,
             Compression::Deflate(level) => {
                 let length = self.deflate(level)?.deflate_compress(plain, room);
                 length.ok().map(|length| (CodecId::Deflate, length))
@@ -78,12 +76,17 @@ impl Compressor {
         Ok(written)
     }
 
-    fn zstd(&mut self, level: i32) -> Result<&mut zstd::bulk::Compressor<'static>, String> {
+    fn zstd(&mut self, level: i32, plain: &[u8], room: &mut [u8]) -> Result<Option<(CodecId, usize)>, String> {
         if self.zstd.as_ref().is_none_or(|(known, _)| *known != level) {
             let context = zstd::bulk::Compressor::new(level).map_err(|e| e.to_string())?;
             self.zstd = Some((level, context));
         }
-        Ok(&mut self.zstd.as_mut().expect("it was made above").1)
+        let context = &mut self.zstd.as_mut().expect("it was made above").1;
+        // The only failure of a context that exists is that the output does not fit.
+        Ok(context
+            .compress_to_buffer(plain, room)
+            .ok()
+            .map(|length| (CodecId::Zstd, length)))
     }
 
     fn deflate(&mut self, level: i32) -> Result<&mut libdeflater::Compressor, String> {

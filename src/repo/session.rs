@@ -101,7 +101,7 @@ impl Session {
         let index = Arc::new(Index::load(repository)?);
         let lane = engine.lane().map_err(|error| RepoError::Engine(error.to_string()))?;
         let config = repository.config();
-        let block = config.block.min(options.compression.block_limit());
+        let block = options.compression.block_size(config.block);
         Ok(Self {
             lease,
             index,

@@ -2,6 +2,7 @@
 
 use crate::format::{ChunkId, Node, NodeKind, Snapshot};
 use crate::repo::{ChunkReader, RepoError, TreeReader};
+use std::cmp::Ordering;
 
 /// What is to be restored.
 #[derive(Clone, Debug)]
@@ -29,8 +30,10 @@ pub fn select(reader: &mut ChunkReader, snapshot: &Snapshot, path: &[u8]) -> Res
         let mut nodes = TreeReader::new(tree);
         let node = loop {
             let node = nodes.next(reader)?.ok_or_else(missing)?;
-            if node.name == name {
-                break node;
+            match node.name.as_slice().cmp(name) {
+                Ordering::Less => {}
+                Ordering::Equal => break node,
+                Ordering::Greater => return Err(missing()),
             }
         };
         found = match (node.kind, node.tree) {

@@ -1,0 +1,166 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_nightjar_global_optspecs
+    string join \n r/repo= p/password-file= password-command= compression= json q/quiet v/verbose h/help V/version
+end
+
+function __fish_nightjar_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_nightjar_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_nightjar_using_subcommand
+    set -l cmd (__fish_nightjar_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c nightjar -n "__fish_nightjar_needs_command" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_needs_command" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_needs_command" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_needs_command" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_needs_command" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_needs_command" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_needs_command" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c nightjar -n "__fish_nightjar_needs_command" -s V -l version -d 'Print version'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "init" -d 'Make a repository'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "backup" -d 'Save files, or the output of a command, as a new snapshot'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "snapshots" -d 'List the snapshots'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "ls" -d 'List what is in a snapshot'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "restore" -d 'Get files back from a snapshot'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "stats" -d 'Say what the repository holds and how much space it takes'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "demo" -d 'Show a whole backup and restore in a scratch folder'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "completions" -d 'Print completions for a shell'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "man" -d 'Write the manual pages'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l chunk-size -d 'Sizes between which contents are cut: smallest, average and largest, powers of two' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l block-size -d 'Bytes that are compressed and encrypted together, 64K to 4M' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l pack-size -d 'Size of the files in which blocks are kept, 1M to 128M' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l cipher -d 'Cipher [default: aes-256-gcm where the processor has instructions for it, else chacha20-poly1305]' -r -f -a "aes-256-gcm\t''
+chacha20-poly1305\t''"
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l kdf -d 'How hard guessing the password is made: standard takes 64 MiB of memory a guess, strong 1 GiB' -r -f -a "standard\t''
+strong\t''"
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l no-recovery-key -d 'Make no recovery key; whoever loses the password then loses everything'
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l stdin-filename -d 'Save standard input as a file of this name' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l tag -d 'Tags, with commas between them or given several times' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l host -d 'Host in the snapshot [default: the name of this host]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l job -d 'Job in the snapshot; snapshots of the same job belong together whatever their paths' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l parent -d 'Take unchanged files over from this snapshot [default: the last one of the same host and job or paths]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l read-concurrency -d 'Files read at once [default: one a processor, at most 4]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l checkpoint-interval -d 'How often what is stored so far is made findable for the next run after an interruption' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l files-from -d 'More paths from a file, one a line; - is standard input' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l files-from0 -d 'The same with NUL behind each path, as find -print0 writes them' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude -d 'Leave out what fits the pattern' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l iexclude -d 'The same, small and capital letters being equal' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude-file -d 'Leave out what fits the patterns in a file, one a line; they come behind those of the command line' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude-if-present -d 'Leave out the contents of folders that hold this file, with this text at its beginning if one is given' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude-larger-than -d 'Leave out files larger than this' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l stdin-from-command -d 'Save the output of a command, written behind --; when it fails, there is no snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s f -l force -d 'Read every file, also those that look unchanged'
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s n -l dry-run -d 'Store nothing, only say what would be'
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l skip-if-unchanged -d 'Make no snapshot when nothing differs from the last one'
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l init -d 'Make the repository first if there is none'
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude-caches -d 'Leave out the contents of folders that are marked by a CACHEDIR.TAG'
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s x -l one-file-system -d 'Stay on the file system of each path'
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l host -d 'Only those of this host' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l job -d 'Only those of this job' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l tag -d 'Only those with this tag; several tags with commas between them must all be there' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l path -d 'Only those that hold this path' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l last -d 'Only the newest N' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -s l -l long -d 'Mode, owner, size, time and link target too'
+complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s t -l target -d 'Folder that takes the files; made if it is missing' -r -f -a "(__fish_complete_directories)"
+complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l per-snapshot -d 'A row for every snapshot too'
+complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l dir -d 'Folder in which the scratch folder is made [default: TMPDIR]' -r -f -a "(__fish_complete_directories)"
+complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l keep -d 'Leave the scratch folder behind, to look around in it'
+complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand man" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand man" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand man" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "init" -d 'Make a repository'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "backup" -d 'Save files, or the output of a command, as a new snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "snapshots" -d 'List the snapshots'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "ls" -d 'List what is in a snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "restore" -d 'Get files back from a snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "stats" -d 'Say what the repository holds and how much space it takes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "demo" -d 'Show a whole backup and restore in a scratch folder'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "completions" -d 'Print completions for a shell'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "man" -d 'Write the manual pages'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

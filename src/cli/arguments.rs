@@ -1,0 +1,135 @@
+//! All that can stand on a command line.
+
+use super::help;
+use super::settings::Variables;
+use crate::codec::Compression;
+use crate::commands;
+use crate::ui::{Level, Mode};
+use clap::{ArgAction, Parser, Subcommand};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// The command line as a tree of commands and options; help, completions and manual come from it.
+#[must_use]
+pub fn program() -> clap::Command {
+    Arguments::command()
+}
+
+/// Nightly deduplicated, encrypted backups, and every byte back
+#[derive(Debug, Parser)]
+#[command(
+    name = "nightjar",
+    bin_name = "nightjar",
+    version,
+    long_about = help::ABOUT,
+    after_help = help::AFTER,
+    subcommand_required = true,
+    arg_required_else_help = false,
+    max_term_width = 100,
+    infer_subcommands = false,
+)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    pub(super) global: Global,
+    #[command(subcommand)]
+    pub(super) verb: Verb,
+}
+
+/// Options of all commands.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Options of all commands")]
+pub(super) struct Global {
+    /// Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]
+    #[arg(short, long, global = true, value_name = "PLACE")]
+    pub(super) repo: Option<OsString>,
+    /// File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]
+    #[arg(short, long, global = true, value_name = "FILE")]
+    pub(super) password_file: Option<PathBuf>,
+    /// Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]
+    #[arg(long, global = true, value_name = "COMMAND")]
+    pub(super) password_command: Option<String>,
+    /// How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9
+    /// [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(super) compression: Option<Compression>,
+    /// Print one JSON object a line and nothing else
+    #[arg(long, global = true)]
+    json: bool,
+    /// Show no progress and no notes
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// Show details
+    #[arg(short, long, global = true, action = ArgAction::SetTrue, conflicts_with = "quiet")]
+    verbose: bool,
+}
+
+impl Global {
+    pub(super) fn mode(&self, variables: &Variables) -> Mode {
+        Mode {
+            json: self.json,
+            level: match (self.quiet, self.verbose) {
+                (true, _) => Level::Quiet,
+                (false, true) => Level::Verbose,
+                (false, false) => Level::Usual,
+            },
+            plain: variables.no_color,
+        }
+    }
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(super) enum Verb {
+    /// Make a repository
+    #[command(after_help = help::INIT)]
+    Init(commands::init::Args),
+    /// Save files, or the output of a command, as a new snapshot
+    #[command(after_help = help::BACKUP)]
+    Backup(Box<commands::backup::Args>),
+    /// List the snapshots
+    #[command(after_help = help::SNAPSHOTS)]
+    Snapshots(commands::snapshots::Args),
+    /// List what is in a snapshot
+    #[command(after_help = help::LS)]
+    Ls(commands::ls::Args),
+    /// Get files back from a snapshot
+    #[command(after_help = help::RESTORE)]
+    Restore(commands::restore::Args),
+    /// Say what the repository holds and how much space it takes
+    #[command(after_help = help::STATS)]
+    Stats(commands::stats::Args),
+    /// Show a whole backup and restore in a scratch folder
+    #[command(after_help = help::DEMO)]
+    Demo(commands::demo::Args),
+    /// Print completions for a shell
+    #[command(after_help = help::COMPLETIONS)]
+    Completions(commands::completions::Args),
+    /// Write the manual pages
+    #[command(after_help = help::MAN)]
+    Man(commands::man::Args),
+}
+
+impl Verb {
+    /// Whether a signal asks it to stop instead of ending the process.
+    pub(super) fn stops_cleanly(&self) -> bool {
+        matches!(self, Self::Backup(_) | Self::Restore(_) | Self::Demo(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::program;
+
+    #[test]
+    fn the_command_line_is_consistent_and_every_command_is_explained() {
+        program().debug_assert();
+        let mut program = program();
+        program.build();
+        for verb in program.get_subcommands().filter(|verb| verb.get_name() != "help") {
+            let about = verb.get_about().expect("a first line").to_string();
+            assert!(about.len() < 80 && !about.contains('\n'), "{about}");
+            let after = verb.get_after_help().expect("more help").to_string();
+            assert!(after.contains("EXIT STATUS") && after.contains("EXAMPLE"), "{after}");
+        }
+    }
+}

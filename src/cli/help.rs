@@ -1,0 +1,127 @@
+//! The longer texts of the help.
+
+/// What the program is.
+pub(super) const ABOUT: &str = "\
+Nightjar backs up files into a repository: a folder of encrypted objects in which equal contents are kept once. Every \
+backup is a snapshot from which any file, or all of it, can be restored. Without the password or the recovery key \
+nobody can read a repository, and nobody can change it unnoticed.
+
+A first backup and a look at it:
+
+  nightjar --repo /srv/repo init
+  nightjar --repo /srv/repo backup /home
+  nightjar --repo /srv/repo snapshots
+  nightjar --repo /srv/repo restore latest:/home/me --target /tmp/back
+
+To see all of it work in a scratch folder: nightjar demo";
+
+/// Variables, exit codes, and how snapshots are named.
+pub(super) const AFTER: &str = "\
+VARIABLES (options beat them; one that is set but empty is an error)
+  NIGHTJAR_REPO              where the repository is
+  NIGHTJAR_PASSWORD_FILE     file with the password
+  NIGHTJAR_PASSWORD_COMMAND  command that prints the password
+  NIGHTJAR_PASSWORD          the password itself
+  NIGHTJAR_COMPRESSION       how new data is compressed
+  NO_COLOR                   no colours
+
+EXIT STATUS
+    0  done                            12  wrong password or key
+    1  not done                        13  storage out of reach, or it refuses
+    2  wrong command line or variable  14  format too new or not supported
+    3  done, but some items failed     15  no space left
+    4  damage found                   130  stopped by SIGINT
+   10  no repository there            143  stopped by SIGTERM
+
+SNAPSHOTS
+  0a1b2c3d           the one whose id begins so
+  latest, latest~1   the newest, the one before, and so on
+  latest:/etc        a part of it
+
+EXAMPLE
+  nightjar --repo /srv/repo --password-file /etc/nightjar/password backup /home";
+
+pub(super) const INIT: &str = "\
+The password comes from the options above or from the terminal. A recovery key is made and shown once: write it down.
+
+EXIT STATUS
+  0 made; 1 there is a repository already; 2 wrong options; 12 no usable password; 13 storage refuses; 15 no space
+
+EXAMPLE
+  nightjar --repo /srv/repo --password-file /etc/nightjar/password init";
+
+pub(super) const SNAPSHOTS: &str = "\
+EXIT STATUS
+  0 all listed; 4 some are damaged, the others are listed; 10 no repository; 12 wrong password; 13 storage out of reach
+
+EXAMPLE
+  nightjar --repo /srv/repo snapshots --host web1 --last 7";
+
+pub(super) const LS: &str = "\
+Names are escaped: control characters and bytes that are not UTF-8 as \\xNN, a backslash as \\\\.
+
+EXIT STATUS
+  0 all listed; 1 no such snapshot or path; 4 a directory is damaged, the rest is listed; 10 no repository;
+  12 wrong password; 13 storage out of reach
+
+EXAMPLE
+  nightjar --repo /srv/repo ls -l latest:/etc";
+
+pub(super) const STATS: &str = "\
+EXIT STATUS
+  0 done; 4 damaged or missing objects are named; 10 no repository; 12 wrong password; 13 storage out of reach
+
+EXAMPLE
+  nightjar --repo /srv/repo stats --per-snapshot";
+
+pub(super) const COMPLETIONS: &str = "\
+EXIT STATUS
+  0 printed; 1 standard output failed; 2 no such shell
+
+EXAMPLE
+  nightjar completions bash > /etc/bash_completion.d/nightjar";
+
+pub(super) const MAN: &str = "\
+EXIT STATUS
+  0 written; 1 the folder cannot be written to
+
+EXAMPLE
+  nightjar man /usr/local/share/man/man1";
+
+pub(super) const BACKUP: &str = "\
+Equal contents are stored once, across files, backups and hosts. Files that have not changed since the last snapshot of \
+the same host and paths (or job) are not read again. What cannot be read is named and does not stop the backup.
+
+Patterns are those of .gitignore: without a slash they fit names at any depth, with one the path below the folder that \
+is saved; a slash in front also means the absolute path; ! in front takes back in; the last one that fits decides.
+
+EXIT STATUS
+  0 saved; 1 no snapshot was made; 2 wrong options; 3 saved, but some items could not be read; 10 no repository;
+  12 wrong password; 13 storage out of reach; 15 no space; 130, 143 stopped by a signal
+
+EXAMPLE
+  nightjar --repo /srv/repo backup /home /etc --exclude '*.cache' --tag nightly";
+
+pub(super) const RESTORE: &str = "\
+With :/PATH of a folder its contents come directly into the target. Files that stand there already are replaced, others \
+are left alone, and nothing is written outside the target.
+
+EXIT STATUS
+  0 restored; 1 no such snapshot or path, or no target; 3 restored, but some items could not be written;
+  4 restored, but damage was found and is named; 10 no repository; 12 wrong password; 13 storage out of reach; 15 target full;
+  130, 143 stopped by a signal
+
+EXAMPLE
+  nightjar --repo /srv/repo restore latest:/home/me/letters --target /tmp/letters";
+
+pub(super) const DEMO: &str = "\
+Makes a repository with a generated password in a new folder, saves a tree of files into it, saves it again after \
+changes, copies the repository as a stand-in for one on a NAS, restores from the copy, and compares every byte and all \
+metadata. PATH is only read. Everything is removed at the end.
+
+EXIT STATUS
+  0 all equal; 1 something differs, or a step failed; 3 equal, but some items of PATH could not be read; 15 no space;
+  130, 143 stopped by a signal
+
+EXAMPLE
+  nightjar demo --keep /usr/share/doc";

@@ -1,0 +1,147 @@
+//! Flags and variables made into settings.
+
+use super::arguments::Global;
+use crate::codec::Compression;
+use crate::commands::{CommandError, Location, PasswordSource};
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::str::FromStr;
+use zeroize::Zeroizing;
+
+const REPO: &str = "NIGHTJAR_REPO";
+const PASSWORD: &str = "NIGHTJAR_PASSWORD";
+const PASSWORD_FILE: &str = "NIGHTJAR_PASSWORD_FILE";
+const PASSWORD_COMMAND: &str = "NIGHTJAR_PASSWORD_COMMAND";
+const COMPRESSION: &str = "NIGHTJAR_COMPRESSION";
+
+/// The variables that matter, as they are.
+pub(super) struct Variables {
+    repo: Option<OsString>,
+    password: Option<OsString>,
+    password_file: Option<OsString>,
+    password_command: Option<OsString>,
+    compression: Option<OsString>,
+    user: Option<OsString>,
+    /// Whether colours are forbidden.
+    pub(super) no_color: bool,
+    /// Folder for scratch files.
+    pub(super) temporary: PathBuf,
+}
+
+impl Variables {
+    #[expect(clippy::disallowed_methods, reason = "this is the room that reads the environment")]
+    pub(super) fn read() -> Self {
+        Self {
+            repo: std::env::var_os(REPO),
+            password: std::env::var_os(PASSWORD),
+            password_file: std::env::var_os(PASSWORD_FILE),
+            password_command: std::env::var_os(PASSWORD_COMMAND),
+            compression: std::env::var_os(COMPRESSION),
+            user: std::env::var_os("LOGNAME").or_else(|| std::env::var_os("USER")),
+            // https://no-color.org: set and not empty
+            no_color: std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
+            temporary: std::env::temp_dir(),
+        }
+    }
+
+    /// The name of whoever runs the program, for the record; the number where nothing says the name.
+    pub(super) fn user(&self) -> String {
+        let named = self.user.as_ref().and_then(|name| name.to_str());
+        let id = rustix::process::geteuid();
+        match named.filter(|name| !name.is_empty()) {
+            Some(name) => name.to_owned(),
+            None if id.is_root() => "root".to_owned(),
+            None => id.as_raw().to_string(),
+        }
+    }
+}
+
+/// A variable that must not be empty.
+fn filled<'a>(name: &str, value: Option<&'a OsString>) -> Result<Option<&'a OsString>, CommandError> {
+    match value {
+        Some(value) if value.is_empty() => Err(CommandError::usage(
+            format!("the variable {name} is set but empty"),
+            "nobody can tell whether it was meant to say something",
+            format!("give it a value, or take it away with `unset {name}`"),
+        )),
+        value => Ok(value),
+    }
+}
+
+/// A variable that must be text.
+fn text<'a>(name: &str, value: Option<&'a OsString>) -> Result<Option<&'a str>, CommandError> {
+    let Some(value) = filled(name, value)? else {
+        return Ok(None);
+    };
+    let text = value.to_str().ok_or_else(|| {
+        CommandError::usage(
+            format!("the variable {name} cannot be used"),
+            "it is not UTF-8",
+            format!("set {name} to UTF-8 text"),
+        )
+    })?;
+    Ok(Some(text))
+}
+
+/// The place of the repository.
+pub(super) fn location(global: &Global, variables: &Variables) -> Result<Option<Location>, CommandError> {
+    let variable = filled(REPO, variables.repo.as_ref())?;
+    global
+        .repo
+        .as_ref()
+        .or(variable)
+        .map(|place| Location::parse(place))
+        .transpose()
+}
+
+/// Where the password comes from.
+pub(super) fn password(global: &Global, variables: &Variables) -> Result<PasswordSource, CommandError> {
+    let file = filled(PASSWORD_FILE, variables.password_file.as_ref())?;
+    let command = text(PASSWORD_COMMAND, variables.password_command.as_ref())?;
+    let given = text(PASSWORD, variables.password.as_ref())?;
+    let flags = [
+        global.password_file.clone().map(PasswordSource::File),
+        global.password_command.clone().map(PasswordSource::Command),
+    ];
+    let from_flags = at_most_one(flags.into_iter().flatten().collect(), "options", "option")?;
+    if let Some(source) = from_flags {
+        return Ok(source);
+    }
+    let variables = [
+        file.map(|path| PasswordSource::File(PathBuf::from(path))),
+        command.map(|command| PasswordSource::Command(command.to_owned())),
+        given.map(|text| PasswordSource::Given(Zeroizing::new(text.to_owned()))),
+    ];
+    let from_variables = at_most_one(variables.into_iter().flatten().collect(), "variables", "variable")?;
+    Ok(from_variables.unwrap_or(PasswordSource::Terminal))
+}
+
+fn at_most_one(
+    mut sources: Vec<PasswordSource>,
+    several: &str,
+    one: &str,
+) -> Result<Option<PasswordSource>, CommandError> {
+    if sources.len() > 1 {
+        return Err(CommandError::usage(
+            "the password comes from more than one place",
+            format!("several {several} say where it is"),
+            format!("keep one {one} of them"),
+        ));
+    }
+    Ok(sources.pop())
+}
+
+/// The compression that was asked for.
+pub(super) fn compression(global: &Global, variables: &Variables) -> Result<Option<Compression>, CommandError> {
+    let variable = text(COMPRESSION, variables.compression.as_ref())?
+        .map(Compression::from_str)
+        .transpose()
+        .map_err(|error| {
+            CommandError::usage(
+                format!("the variable {COMPRESSION} cannot be used"),
+                error.to_string(),
+                format!("set {COMPRESSION} to one of these, or take it away"),
+            )
+        })?;
+    Ok(global.compression.or(variable))
+}

@@ -1,0 +1,30 @@
+//! Floor 8: the verbs. One verb, one file: its arguments, `run`, and what it prints.
+//!
+//! [`CommandError`] is the one place where errors become text for people.
+
+pub mod backup;
+pub mod completions;
+mod context;
+pub mod demo;
+mod error;
+mod exit;
+pub mod init;
+mod location;
+pub mod ls;
+pub mod man;
+mod named;
+mod password;
+mod pipe;
+mod quantity;
+pub mod restore;
+pub mod snapshots;
+mod sources;
+pub mod stats;
+mod when;
+mod work;
+
+pub use context::Context;
+pub use error::CommandError;
+pub use exit::Exit;
+pub use location::Location;
+pub use password::PasswordSource;

@@ -1,0 +1,176 @@
+//! `backup`
+
+use super::{Ended, Place, of_type};
+use serde_json::Value;
+use std::fs;
+use std::process::Stdio;
+
+fn summary(ended: Ended) -> Value {
+    let records = ended.json();
+    of_type(&records, "summary")[0].clone()
+}
+
+#[test]
+fn a_second_backup_reads_only_what_changed() {
+    let place = Place::with_snapshot();
+    place.write("source/a.txt", "alpha and omega\n");
+    let second = place.run(&["backup", "source", "--tag", "x,y", "--job", "j"]).code(0);
+    for part in ["snapshot ", "files   ", "time "] {
+        assert!(second.out().contains(part), "{}", second.out());
+    }
+    // Another job: no parent. The same job again: all but nothing is taken over.
+    place.write("source/new", "new\n");
+    let third = summary(place.run(&["--json", "backup", "source", "--job", "j"]).code(0));
+    assert_eq!(third["statistics"]["files_new"], 1);
+    assert_eq!(third["statistics"]["files_unmodified"], 3);
+    assert_eq!(third["snapshot"]["job"], "j");
+    let skipped = summary(
+        place
+            .run(&["--json", "backup", "source", "--job", "j", "--skip-if-unchanged"])
+            .code(0),
+    );
+    assert_eq!(
+        (&skipped["unchanged"], &skipped["snapshot"]),
+        (&Value::Bool(true), &Value::Null)
+    );
+    let forced = summary(
+        place
+            .run(&["--json", "backup", "source", "--force", "--dry-run"])
+            .code(0),
+    );
+    assert_eq!(forced["statistics"]["files_new"], 4);
+    assert_eq!(place.objects("snapshots").len(), 3);
+}
+
+#[test]
+fn what_cannot_be_read_is_named_twice_and_ends_in_3() {
+    let place = Place::new();
+    place.write("source/a", "a");
+    let ended = place.run(&["backup", "source", "gone\nfor ever"]).code(3);
+    assert_eq!(ended.err().matches("gone\\x0afor ever").count(), 2, "{}", ended.err());
+    let records = place.run(&["--json", "backup", "source", "gone"]).code(3).json();
+    let warning = of_type(&records, "warning")[0];
+    assert!(warning["path"].as_str().unwrap().ends_with("/gone"));
+    assert_eq!(of_type(&records, "summary")[0]["failed"].as_array().unwrap().len(), 1);
+    let ended = place.run(&["backup", "gone"]).code(1);
+    assert!(ended.err().contains("no snapshot was made"));
+    let shown = place.run(&["snapshots"]).code(0);
+    assert!(shown.out().contains("1 item failed"), "{}", shown.out());
+}
+
+#[test]
+fn selections_leave_out_and_lists_name() {
+    let place = Place::new();
+    for name in [
+        "source/keep",
+        "source/no.tmp",
+        "source/big",
+        "source/deep/NO.ISO",
+        "other/x",
+        "third/y",
+    ] {
+        place.write(name, "x".repeat(if name.ends_with("big") { 5000 } else { 10 }));
+    }
+    place.write("rules", "*.tmp\n# a comment\n");
+    place.write("list", format!("{}\n", place.path("other").display()));
+    place.write("list0", b"third\0");
+    let words = [
+        "backup",
+        "source",
+        "--exclude-file",
+        "rules",
+        "--iexclude",
+        "*.iso",
+        "--exclude-larger-than",
+        "4K",
+        "--files-from",
+        "list",
+        "--files-from0",
+        "list0",
+    ];
+    place.run(&words).code(0);
+    let listed = place.run(&["ls", "latest"]).code(0).out();
+    for (name, there) in [
+        ("keep", true),
+        ("no.tmp", false),
+        ("big", false),
+        ("NO.ISO", false),
+        ("other/x", true),
+        ("third/y", true),
+    ] {
+        assert_eq!(listed.contains(&format!("/{name}\n")), there, "{name} in {listed}");
+    }
+}
+
+#[test]
+fn standard_input_and_commands_are_saved_as_one_file() {
+    let place = Place::new();
+    let mut command = place.command(&["backup", "--stdin-filename", "dump.sql"]);
+    Ended(command.write_stdin("select 1;\n".repeat(50_000)).output().unwrap()).code(0);
+    let listed = place.run(&["ls", "-l", "latest"]).code(0).out();
+    assert!(listed.contains(" 500000 ") && listed.contains("/dump.sql"), "{listed}");
+    let from = [
+        "backup",
+        "--stdin-from-command",
+        "--stdin-filename",
+        "out",
+        "--",
+        "sh",
+        "-c",
+    ];
+    place.run(&[&from[..], &["echo -n hello --json"]].concat()).code(0);
+    place.run(&["restore", "latest", "--target", "back"]).code(0);
+    assert_eq!(fs::read(place.path("back/out")).unwrap(), b"hello --json");
+    let failed = place.run(&[&from[..], &["echo half; exit 7"]].concat()).code(1);
+    assert!(failed.err().contains("exit status: 7"), "{}", failed.err());
+    place
+        .run(&["backup", "--stdin-from-command", "--", "/nonexistent/program"])
+        .code(1);
+    assert_eq!(place.objects("snapshots").len(), 2);
+}
+
+#[test]
+fn init_on_the_way_makes_the_repository_once() {
+    let place = Place::empty();
+    place.write("source/a", "a");
+    place.run(&["backup", "source"]).code(10);
+    let first = place.run(&["backup", "--init", "source"]).code(0);
+    assert!(first.out().contains("nj1-"), "{}", first.out());
+    let second = place.run(&["backup", "--init", "source"]).code(0);
+    assert!(!second.out().contains("nj1-"));
+}
+
+#[test]
+fn a_signal_stops_cleanly_and_the_lease_is_ended() {
+    let place = Place::new();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_nightjar"))
+        .args(["--json", "backup", "--stdin-filename", "endless"])
+        .current_dir(place.path(""))
+        .env("NIGHTJAR_REPO", place.repo())
+        .env("NIGHTJAR_PASSWORD", super::PASSWORD)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Waiting for a child would close its input, which is never to end.
+    let input = child.stdin.take();
+    // The first status tells that it reads.
+    let mut line = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.as_mut().unwrap()), &mut line).unwrap();
+    assert!(line.contains("status"), "{line}");
+    let id = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    drop(input);
+    assert!(place.objects("leases").is_empty());
+    assert!(place.objects("snapshots").is_empty());
+}
+
+#[test]
+fn a_quiet_backup_tells_only_its_result() {
+    let place = Place::with_snapshot();
+    let ended = place.run(&["-q", "backup", "source"]).code(0);
+    assert_eq!(ended.err(), "");
+    let details = place.run(&["-v", "backup", "source"]).code(0);
+    assert!(details.err().contains("opened in "), "{}", details.err());
+}
