@@ -1,6 +1,6 @@
 //! Every fuzz target as a property test: valid inputs, mutations of them, and random bytes, the same on every run.
 //!
-//! Longer runs that look for new inputs are made by hand with cargo-fuzz; see "Fuzzing" in `CONTRIBUTING.md`.
+//! Longer runs that look for new inputs are made by hand with cargo-fuzz; see `fuzz/README.md`.
 #![expect(clippy::unwrap_used, reason = "a test says what went wrong by failing there")]
 
 #[path = "fuzz/mutation.rs"]
@@ -52,16 +52,13 @@ fn run(name: &str, target: Target) {
 
 #[test]
 fn no_bytes_from_outside_break_a_promise() {
+    let half = |first: usize| {
+        for (name, target) in TARGETS.iter().skip(first).step_by(2) {
+            run(name, *target);
+        }
+    };
     std::thread::scope(|scope| {
-        let halves = [0, 1].map(|half| {
-            scope.spawn(move || {
-                TARGETS
-                    .iter()
-                    .skip(half)
-                    .step_by(2)
-                    .for_each(|(name, target)| run(name, *target))
-            })
-        });
+        let halves = [0, 1].map(|first| scope.spawn(move || half(first)));
         for half in halves {
             half.join().expect("no promise is broken");
         }

@@ -16,7 +16,7 @@ const NUMBERS: [&[u8]; 12] = [
     &[0x1b, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
 ];
 
-/// SplitMix64 (Steele, Lea and Flood, 2014): the same numbers on every run.
+/// `SplitMix64` (Steele, Lea and Flood, 2014): the same numbers on every run.
 pub(crate) struct Random(u64);
 
 impl Random {

@@ -36,7 +36,7 @@ pub(crate) fn seeds(name: &str) -> Vec<Vec<u8>> {
             header(Class::Pack).to_bytes().to_vec(),
             header(Class::Index).to_bytes().to_vec(),
         ],
-        "index" => vec![IndexTable::default(), index()]
+        "index" => [IndexTable::default(), index()]
             .iter()
             .map(IndexTable::to_bytes)
             .collect(),
