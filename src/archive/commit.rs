@@ -3,9 +3,12 @@
 use super::assemble::Saved;
 use super::{About, ArchiveError, BackupReport, BackupRequest, ParentChoice};
 use crate::format::limits::SNAPSHOT_ITEMS_MAX;
-use crate::format::{Snapshot, Time};
+use crate::format::{FailedItem, Snapshot, Time};
 use crate::repo::{NamedSnapshot, RepoError, Repository, Session, SnapshotList};
 use std::time::Duration;
+
+/// At most so many bytes of items are listed in a snapshot, which as a whole has a limit of 16 MiB.
+const LISTED_BYTES: usize = 8 << 20;
 
 /// What is known of the run when it ends.
 #[derive(Debug)]
@@ -92,7 +95,7 @@ pub(super) fn commit(
             program: concat!("nightjar ", env!("CARGO_PKG_VERSION")).to_owned(),
             options: about.options.clone(),
             statistics,
-            failed: report.failed.iter().take(SNAPSHOT_ITEMS_MAX).cloned().collect(),
+            failed: listed(&report.failed),
             partial: saved.partial,
             lease: session.lease(),
             writer,
@@ -104,6 +107,21 @@ pub(super) fn commit(
     }
     session.end()?;
     Ok(report)
+}
+
+/// As many of the failed items as a snapshot can list and still be read.
+fn listed(failed: &[FailedItem]) -> Vec<FailedItem> {
+    let mut bytes = 0;
+    let fits = |item: &&FailedItem| {
+        bytes += item.path.len() + item.reason.len();
+        bytes <= LISTED_BYTES
+    };
+    failed
+        .iter()
+        .take(SNAPSHOT_ITEMS_MAX)
+        .take_while(fits)
+        .cloned()
+        .collect()
 }
 
 /// The id of this host as a writer of this repository: the same on every run, another for a clone with another name.
@@ -122,4 +140,25 @@ fn writer_id(repository: &Repository) -> Result<[u8; 16], RepoError> {
     let mut id = [0; 16];
     id.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
     Ok(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LISTED_BYTES, listed};
+    use crate::format::FailedItem;
+    use crate::format::limits::SNAPSHOT_ITEMS_MAX;
+
+    #[test]
+    fn a_snapshot_lists_no_more_failed_items_than_can_be_read_again() {
+        let items = |count: usize, length: usize| {
+            let item = FailedItem {
+                path: vec![b'x'; length],
+                reason: String::new(),
+            };
+            listed(&vec![item; count]).len()
+        };
+        assert_eq!(items(3, 10), 3);
+        assert_eq!(items(SNAPSHOT_ITEMS_MAX + 1, 10), SNAPSHOT_ITEMS_MAX);
+        assert_eq!(items(9_000, 4_096), LISTED_BYTES / 4_096);
+    }
 }
