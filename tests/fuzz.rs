@@ -28,7 +28,7 @@ use std::path::{Path, PathBuf};
 use targets::{TARGETS, Target};
 
 /// Inputs for each target.
-const INPUTS: usize = 40_000;
+const INPUTS: usize = 100_000;
 
 fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(name)
