@@ -94,9 +94,9 @@ pub(super) fn commit(
             partial: saved.partial,
             lease: session.lease(),
             writer,
-            sequence: previous.map_or(0, |named| named.snapshot.sequence) + 1,
+            sequence: previous.map_or(0, |named| named.snapshot.sequence).saturating_add(1),
             previous: previous.map(|named| named.name),
-            lamport: lamport.saturating_add(1),
+            lamport: lamport.saturating_add(1).min(Snapshot::LAMPORT_MAX),
         };
         report.snapshot = Some(repository.put_snapshot(&snapshot)?);
     }

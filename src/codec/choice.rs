@@ -48,7 +48,10 @@ impl FromStr for Compression {
     type Err = CompressionError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let level = |digits: &str, most: i32| digits.parse().ok().filter(|level| (1..=most).contains(level));
+        let level = |digits: &str, most: i32| {
+            let plain = digits.bytes().all(|b| b.is_ascii_digit());
+            digits.parse().ok().filter(|level| plain && (1..=most).contains(level))
+        };
         let found = match text {
             "off" => Some(Self::Off),
             "fast" => Some(Self::Zstd(1)),
@@ -106,6 +109,7 @@ mod tests {
             "zstd:20",
             "deflate:10",
             "deflate:-1",
+            "deflate:+1",
             "gzip",
             "zstd:3 ",
             "AUTO",

@@ -10,6 +10,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use crate::format::Xattr;
+use crate::format::limits::XATTRS_MAX;
 
 /// The largest attribute value and the largest list of names Linux knows (`XATTR_SIZE_MAX`, `XATTR_LIST_MAX`).
 const LARGEST: usize = 65_536;
@@ -46,6 +47,9 @@ fn by_handle(dir: BorrowedFd<'_>, name: &[u8]) -> Vec<u8> {
 }
 
 /// Reads all attributes, sorted by name; empty where the file system has none.
+///
+/// # Errors
+/// When one cannot be read, or all together take more than a node may hold.
 pub(super) fn read_xattrs(place: Place<'_>) -> io::Result<Vec<Xattr>> {
     let path = match place {
         Place::Handle(_) => Vec::new(),
@@ -60,23 +64,32 @@ pub(super) fn read_xattrs(place: Place<'_>) -> io::Result<Vec<Xattr>> {
         Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
         Err(error) => return Err(error.into()),
     };
-    let mut xattrs = Vec::new();
+    let (mut xattrs, mut left) = (Vec::new(), XATTRS_MAX);
     for name in list.split(|b| *b == 0).filter(|name| !name.is_empty()) {
         let value = growing(|buffer| match place {
             Place::Handle(file) => fgetxattr(file, name, buffer),
             Place::Name(..) => lgetxattr(&path, name, buffer),
         });
         match value {
-            Ok(value) => xattrs.push(Xattr {
-                name: name.to_vec(),
-                value,
-            }),
+            Ok(value) => {
+                left = less(left, name.len() + value.len())?;
+                xattrs.push(Xattr {
+                    name: name.to_vec(),
+                    value,
+                });
+            }
             Err(Errno::NODATA) => {}
             Err(error) => return Err(error.into()),
         }
     }
     xattrs.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     Ok(xattrs)
+}
+
+/// What is left of the bytes that the attributes of a node may take.
+fn less(left: usize, length: usize) -> io::Result<usize> {
+    left.checked_sub(length)
+        .ok_or_else(|| io::Error::other(format!("they take more than {} MiB together", XATTRS_MAX >> 20)))
 }
 
 /// Calls with a small buffer first and with the largest one when that was too small.
@@ -146,5 +159,18 @@ pub(super) fn write_flags(file: impl AsFd, flags: u32) -> io::Result<()> {
         Ok(())
     } else {
         Err(first.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::less;
+    use crate::format::limits::XATTRS_MAX;
+
+    #[test]
+    fn attributes_that_no_node_can_hold_are_refused_when_they_are_read() {
+        assert_eq!(less(XATTRS_MAX, XATTRS_MAX).unwrap(), 0);
+        let error = less(65_536, 65_537).unwrap_err();
+        assert_eq!(error.to_string(), "they take more than 3 MiB together");
     }
 }

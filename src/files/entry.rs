@@ -142,10 +142,11 @@ pub(super) fn device_of(stat: &Statx) -> u64 {
     device
 }
 
+/// File systems in user space may say anything; a record with a billion nanoseconds could not be read again.
 fn time(time: StatxTimestamp) -> Time {
     Time {
         seconds: time.tv_sec,
-        nanos: time.tv_nsec,
+        nanos: time.tv_nsec.min(999_999_999),
     }
 }
 

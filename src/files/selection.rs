@@ -156,7 +156,8 @@ impl Selection {
 
     /// Whether the patterns leave out `path` (absolute), which lies below a root and starts, relative to that root, at
     /// byte `base`. Says nothing about the directories above it.
-    pub(super) fn excludes(&self, path: &[u8], base: usize, is_directory: bool) -> bool {
+    #[must_use]
+    pub fn excludes(&self, path: &[u8], base: usize, is_directory: bool) -> bool {
         if self.patterns.is_empty() {
             return false;
         }

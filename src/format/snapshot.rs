@@ -116,6 +116,9 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// The highest Lamport number.
+    pub const LAMPORT_MAX: u64 = (1 << 63) - 1;
+
     /// The record's bytes.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
@@ -190,10 +193,18 @@ impl Snapshot {
                 snapshot.read_field(key, &mut map)?;
             }
             let required = [0, 1, 3, 4, 5, 7, 9, 11, 14, 15, 16, 18];
-            match required.into_iter().find(|key| seen & (1 << key) == 0) {
-                Some(key) => Err(missing(SNAPSHOT, &format!("key {key}"))),
-                None => Ok(snapshot),
+            if let Some(key) = required.into_iter().find(|key| seen & (1 << key) == 0) {
+                return Err(missing(SNAPSHOT, &format!("key {key}")));
             }
+            if snapshot.lamport > Self::LAMPORT_MAX {
+                let (value, limit) = (snapshot.lamport, Self::LAMPORT_MAX);
+                return Err(FormatError::Limit {
+                    what: "Lamport number of a snapshot",
+                    value,
+                    limit,
+                });
+            }
+            Ok(snapshot)
         })
     }
 
@@ -335,6 +346,16 @@ pub(crate) mod tests {
             ..full()
         };
         assert_eq!(Snapshot::from_bytes(&bare.to_bytes()), Ok(bare));
+    }
+
+    #[test]
+    fn a_lamport_number_beyond_its_limit_is_refused() {
+        let numbered = |lamport| Snapshot { lamport, ..full() };
+        let last = numbered(Snapshot::LAMPORT_MAX);
+        assert_eq!(Snapshot::from_bytes(&last.to_bytes()), Ok(last));
+        for lamport in [1 << 63, u64::MAX] {
+            assert!(Snapshot::from_bytes(&numbered(lamport).to_bytes()).is_err());
+        }
     }
 
     proptest! {

@@ -386,7 +386,7 @@ fn read_id(decoder: &mut Decoder<'_>) -> Result<ChunkId, FormatError> {
 }
 
 fn read_xattrs(map: &mut MapReader<'_, '_>) -> Result<Vec<Xattr>, FormatError> {
-    let count = map.array(1, XATTRS_MAX)?;
+    let count = map.array(0, XATTRS_MAX)?;
     let (mut xattrs, mut size) = (Vec::new(), 0);
     for _ in 0..count {
         map.array(2, 2)?;
@@ -480,6 +480,16 @@ mod tests {
         ] {
             assert_eq!(TreeChunk::from_bytes(&tree.to_bytes()), Ok(tree));
         }
+    }
+
+    #[test]
+    fn an_empty_list_of_attributes_means_none() {
+        let node = file(b"a").to_bytes();
+        let (fields, content) = node.split_at(node.len() - 2);
+        assert_eq!((fields[0], content), (0xa6, &[18, 0x40][..]));
+        // A tree of type 1 with one node, whose map has one entry more.
+        let leaf = [&[0xa2, 0, 1, 1, 0x81, 0xa7], &fields[1..], &[16, 0x80], content].concat();
+        assert_eq!(TreeChunk::from_bytes(&leaf), Ok(TreeChunk::Leaf(vec![file(b"a")])));
     }
 
     #[test]

@@ -52,7 +52,10 @@ impl SnapshotRef {
         let name = std::str::from_utf8(name).map_err(|_| wrong())?;
         let base = match name.strip_prefix("latest") {
             Some("") => Base::Latest(0),
-            Some(rest) => Base::Latest(rest.strip_prefix('~').and_then(|n| n.parse().ok()).ok_or_else(wrong)?),
+            Some(rest) => {
+                let back = rest.strip_prefix('~').filter(|n| n.bytes().all(|b| b.is_ascii_digit()));
+                Base::Latest(back.and_then(|n| n.parse().ok()).ok_or_else(wrong)?)
+            }
             None if (1..=64).contains(&name.len()) && name.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) => {
                 Base::Prefix(name.to_owned())
             }
@@ -162,7 +165,17 @@ mod tests {
         for good in ["latest", "latest~3", "0af", "latest:/home", "0af:", "latest~0:/a:b"] {
             assert!(SnapshotRef::parse(good.as_bytes()).is_ok(), "{good}");
         }
-        for bad in ["", ":/x", "latest~", "latest~x", "latest3", "0AF", "xyz", "-1"] {
+        for bad in [
+            "",
+            ":/x",
+            "latest~",
+            "latest~x",
+            "latest~+1",
+            "latest3",
+            "0AF",
+            "xyz",
+            "-1",
+        ] {
             assert!(SnapshotRef::parse(bad.as_bytes()).is_err(), "{bad}");
         }
         assert_eq!(

@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// What is restored, and where.
 #[derive(Clone, Debug)]
 pub struct RestoreRequest {
-    /// What [`select`] found.
+    /// What [`select()`] found.
     pub selected: Selected,
     /// The directory that takes it; made if missing.
     pub target: PathBuf,
