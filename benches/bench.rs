@@ -74,10 +74,7 @@ pub(crate) fn rate(bytes: usize, time: Duration) -> String {
 #[expect(clippy::disallowed_methods, reason = "a bench has no cli above it")]
 fn main() {
     let filter = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
-    let bench = Bench {
-        clock: SystemClock::default(),
-        filter: filter.unwrap_or_default(),
-    };
+    let bench = Bench { clock: SystemClock::default(), filter: filter.unwrap_or_default() };
     stages::run(&bench);
     whole::run(&bench);
 }

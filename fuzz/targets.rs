@@ -63,23 +63,13 @@ pub fn block(bytes: &[u8]) {
     };
     assert_eq!(plain.len(), promised as usize);
     assert!((1..=BLOCK_PLAIN_MAX).contains(&promised));
-    assert!(
-        plain.capacity() <= bytes.len().max(promised as usize),
-        "memory is bounded"
-    );
+    assert!(plain.capacity() <= bytes.len().max(promised as usize), "memory is bounded");
     if plain.len() > COMPRESSED_AGAIN {
         return;
     }
     let mut compressor = Compressor::new();
-    for compression in [
-        Compression::Off,
-        Compression::Zstd(1),
-        Compression::Deflate(1),
-        Compression::Lz4,
-    ] {
-        let again = compressor
-            .compress(compression, &plain)
-            .expect("a block can be compressed");
+    for compression in [Compression::Off, Compression::Zstd(1), Compression::Deflate(1), Compression::Lz4] {
+        let again = compressor.compress(compression, &plain).expect("a block can be compressed");
         assert!(again.len() <= plain.len() + 4, "what does not shrink is stored");
         assert_eq!(decompressor.decompress(again, promised).as_ref(), Ok(&plain));
     }
@@ -119,10 +109,7 @@ pub fn exclude(bytes: &[u8]) {
                 for base in [0, 1, path.len() / 2, path.len()] {
                     let file = selection.excludes(&path, base, false);
                     let directory = selection.excludes(&path, base, true);
-                    assert!(
-                        directory || !file,
-                        "what leaves out a file leaves out a directory of that name"
-                    );
+                    assert!(directory || !file, "what leaves out a file leaves out a directory of that name");
                 }
             }
         }
@@ -136,19 +123,13 @@ pub fn exclude_file(bytes: &[u8]) {
     let read = whole.exclude_file("excludes", bytes, Case::Sensitive);
     let mut single = Selection::new();
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let lines: Vec<&[u8]> = text
-        .split(|b| *b == b'\n')
-        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
-        .collect();
+    let lines: Vec<&[u8]> = text.split(|b| *b == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect();
     let added = lines.iter().all(|line| single.exclude(line, Case::Sensitive).is_ok());
     assert_eq!(read.is_ok(), added);
     for path in lines.iter().take(if added { 8 } else { 0 }) {
         let path = [b"/", *path].concat();
         for is_directory in [false, true] {
-            assert_eq!(
-                whole.excludes(&path, 1, is_directory),
-                single.excludes(&path, 1, is_directory)
-            );
+            assert_eq!(whole.excludes(&path, 1, is_directory), single.excludes(&path, 1, is_directory));
         }
     }
 }
@@ -201,12 +182,7 @@ pub fn kdf(bytes: &[u8]) {
     };
     let Ok(kdf) = Kdf::from_bytes(bytes) else { return };
     assert_eq!(kdf.to_bytes(), *bytes);
-    if let Kdf::Argon2id {
-        memory_kib,
-        passes,
-        lanes,
-    } = kdf
-    {
+    if let Kdf::Argon2id { memory_kib, passes, lanes } = kdf {
         assert!((8 << 10..=2 << 20).contains(&memory_kib));
         assert!((1..=16).contains(&passes) && (1..=16).contains(&lanes));
     }
@@ -303,10 +279,7 @@ pub fn trailer(bytes: &[u8]) {
     let Some((length, trailer)) = bytes.split_first_chunk::<8>() else {
         return;
     };
-    for length in [
-        u64::from_le_bytes(*length),
-        u64::from_le_bytes(*length) % u64::from(PACK_LEN_MAX),
-    ] {
+    for length in [u64::from_le_bytes(*length), u64::from_le_bytes(*length) % u64::from(PACK_LEN_MAX)] {
         let Ok(read) = Trailer::from_bytes(trailer, length) else {
             continue;
         };
@@ -376,11 +349,7 @@ fn check_table(table: &PackTable) {
     for block in &table.blocks {
         assert_eq!(u64::from(block.offset), offset);
         offset += u64::from(block.sealed_len);
-        let length: u64 = chunks
-            .by_ref()
-            .take(usize::from(block.chunks))
-            .map(|chunk| u64::from(chunk.length))
-            .sum();
+        let length: u64 = chunks.by_ref().take(usize::from(block.chunks)).map(|chunk| u64::from(chunk.length)).sum();
         assert_eq!(length, u64::from(block.plain_len));
         assert!(block.sealed_len <= block.plain_len + 20);
     }

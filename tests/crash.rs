@@ -16,6 +16,7 @@ use nightjar::repo::{
     ChunkReader, Environment, ExtentReader, Index, InitOptions, RepoError, Repository, SlotSecret, SnapshotList,
     TreeReader, init,
 };
+use nightjar::restore::{RestoreRequest, restore, select};
 use nightjar::storage::{FaultStorage, MemoryStorage, Moment, Storage, StorageFault, Verb};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -34,40 +35,15 @@ fn secret() -> Secret {
 }
 
 fn init_options() -> InitOptions {
-    let chunks = ChunkSizes {
-        min: 4 << 10,
-        avg: 8 << 10,
-        max: 16 << 10,
-    };
+    let chunks = ChunkSizes { min: 4 << 10, avg: 8 << 10, max: 16 << 10 };
     let created = Time { seconds: 0, nanos: 0 };
     let (data_pack, tree_pack, block) = (1 << 20, 1 << 20, 64 << 10);
     let compression = "off".to_owned();
-    let config = Config {
-        generation: 0,
-        repository: [0; 16],
-        chunks,
-        block,
-        data_pack,
-        tree_pack,
-        compression,
-        created,
-    };
-    let kdf = Kdf::Argon2id {
-        memory_kib: 8 << 10,
-        passes: 1,
-        lanes: 1,
-    };
-    let slot = SlotSecret {
-        secret: secret(),
-        kdf,
-        label: "password".into(),
-    };
-    InitOptions {
-        config,
-        suite: Suite::Aes256Gcm,
-        slot,
-        recovery: true,
-    }
+    let config =
+        Config { generation: 0, repository: [0; 16], chunks, block, data_pack, tree_pack, compression, created };
+    let kdf = Kdf::Argon2id { memory_kib: 8 << 10, passes: 1, lanes: 1 };
+    let slot = SlotSecret { secret: secret(), kdf, label: "password".into() };
+    InitOptions { config, suite: Suite::Aes256Gcm, slot, recovery: true }
 }
 
 fn run_init(storage: Arc<dyn Storage>) -> Result<(), RepoError> {
@@ -93,41 +69,21 @@ fn request(source: Source, parent: ParentChoice, checkpoint: Duration) -> Backup
         checkpoint,
         estimate: false,
     };
-    BackupRequest {
-        source,
-        parent,
-        compression: Compression::Off,
-        about,
-    }
+    BackupRequest { source, parent, compression: Compression::Off, about }
 }
 
 fn run_backup(storage: &Arc<dyn Storage>, source: &Path, checkpoint: Duration) -> Result<BackupReport, ArchiveError> {
     let repository = open(storage)?;
     let roots = vec![Root::new(source, Path::new("/")).unwrap()];
-    let source = Source::Paths {
-        roots,
-        selection: Selection::new(),
-    };
+    let source = Source::Paths { roots, selection: Selection::new() };
     let engine = SoftwareEngine::new(1, 2).unwrap();
-    let watch = Watch {
-        meter: Arc::new(Meter::new()),
-        cancel: Cancel::new(),
-        failed: &|_| {},
-    };
-    backup(
-        &repository,
-        &engine,
-        request(source, ParentChoice::Auto, checkpoint),
-        &watch,
-    )
+    let watch = Watch { meter: Arc::new(Meter::new()), cancel: Cancel::new(), failed: &|_| {} };
+    backup(&repository, &engine, request(source, ParentChoice::Auto, checkpoint), &watch)
 }
 
 fn noise(seed: u64, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
-    blake3::Hasher::new()
-        .update(&seed.to_le_bytes())
-        .finalize_xof()
-        .fill(&mut bytes);
+    blake3::Hasher::new().update(&seed.to_le_bytes()).finalize_xof().fill(&mut bytes);
     bytes
 }
 
@@ -154,10 +110,7 @@ fn read_all(storage: &Arc<dyn Storage>) -> Result<Vec<Contents>, RepoError> {
     let list = SnapshotList::load(&repository)?;
     assert!(list.damaged.is_empty(), "{:?}", list.damaged);
     let mut reader = ChunkReader::new(&repository, &index);
-    list.snapshots
-        .iter()
-        .map(|named| read_tree(&mut reader, named.snapshot.root))
-        .collect()
+    list.snapshots.iter().map(|named| read_tree(&mut reader, named.snapshot.root)).collect()
 }
 
 fn read_tree(reader: &mut ChunkReader, root: nightjar::format::ChunkId) -> Result<Contents, RepoError> {
@@ -325,33 +278,46 @@ fn what_an_interrupted_run_made_findable_is_not_stored_again() {
     let cancel = Cancel::new();
     let repository = open(&storage).unwrap();
     let engine = SoftwareEngine::new(1, 2).unwrap();
-    let reader = Box::new(StopAt {
-        bytes: noise(150, 2_500_000),
-        at: 0,
-        stop: cancel.clone(),
-    });
-    let stream = Stream {
-        name: b"large".to_vec(),
-        reader,
-        finish: Box::new(|| Ok(())),
-    };
-    let watch = Watch {
-        meter: Arc::new(Meter::new()),
-        cancel,
-        failed: &|_| {},
-    };
+    let reader = Box::new(StopAt { bytes: noise(150, 2_500_000), at: 0, stop: cancel.clone() });
+    let stream = Stream { name: b"large".to_vec(), reader, finish: Box::new(|| Ok(())) };
+    let watch = Watch { meter: Arc::new(Meter::new()), cancel, failed: &|_| {} };
     let stopped = request(Source::Stream(stream), ParentChoice::None, RARELY);
     let outcome = backup(&repository, &engine, stopped, &watch);
     assert!(matches!(outcome, Err(ArchiveError::Cancelled(15))), "{outcome:?}");
     assert!(read_all(&storage).unwrap().is_empty());
     let report = run_backup(&storage, source.path(), RARELY).unwrap();
     let total: usize = contents.values().map(Vec::len).sum();
-    assert!(
-        report.statistics.bytes_new + 1_900_000 < total as u64,
-        "{:?}",
-        report.statistics
-    );
+    assert!(report.statistics.bytes_new + 1_900_000 < total as u64, "{:?}", report.statistics);
     assert_eq!(read_all(&storage).unwrap(), vec![contents]);
+}
+
+#[test]
+fn a_storage_that_fails_during_a_restore_is_not_called_damaged_and_gives_no_wrong_file() {
+    let source = tempfile::tempdir().unwrap();
+    let contents = make_source(source.path(), 1, LARGE);
+    let storage = FaultStorage::new(MemoryStorage::new());
+    run_init(Arc::new(storage.clone())).unwrap();
+    let shared: Arc<dyn Storage> = Arc::new(storage.clone());
+    run_backup(&shared, source.path(), RARELY).unwrap();
+    let repository = open(&shared).unwrap();
+    let index = Arc::new(Index::load(&repository).unwrap());
+    let list = SnapshotList::load(&repository).unwrap();
+    let selected = select(&mut ChunkReader::new(&repository, &index), &list.snapshots[0].snapshot, b"/").unwrap();
+    let target = tempfile::tempdir().unwrap();
+    for nth in 1..=200 {
+        storage.fail(Verb::GetRange, nth + 1, StorageFault::Transient);
+    }
+    let engine = SoftwareEngine::new(1, 2).unwrap();
+    let options = nightjar::files::TargetOptions::default();
+    let request = RestoreRequest { selected, target: target.path().into(), options, readers: 2 };
+    let watch = nightjar::restore::Watch { meter: Arc::default(), cancel: Cancel::new(), failed: &|_| {} };
+    let report = restore(&repository, &index, &engine, &request, &watch).unwrap();
+    assert!(report.storage_failed && report.damaged.is_empty(), "{report:?}");
+    assert!(!report.failed.is_empty());
+    for (path, bytes) in contents {
+        let restored = target.path().join(path.strip_prefix("/").unwrap());
+        assert!(std::fs::read(restored).map_or(true, |restored| restored == bytes));
+    }
 }
 
 /// Content that asks for a stop when 2 MB of it were read.

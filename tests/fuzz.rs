@@ -88,9 +88,7 @@ fn decodes(name: &str, bytes: &[u8]) -> bool {
         "kdf" => Kdf::from_bytes(bytes.first_chunk().unwrap()).is_ok(),
         "keyring" => Keyring::from_bytes(bytes).is_ok(),
         "lease" => Lease::from_bytes(bytes).is_ok(),
-        "object_name" => Folder::ALL
-            .iter()
-            .any(|folder| ObjectName::parse(*folder, text()).is_some()),
+        "object_name" => Folder::ALL.iter().any(|folder| ObjectName::parse(*folder, text()).is_some()),
         "recovery_key" => RecoveryKey::parse(text()).is_some(),
         "segments" => segment_lens(length()).is_ok(),
         "snapshot" => Snapshot::from_bytes(bytes).is_ok(),
@@ -120,17 +118,12 @@ fn every_target_has_its_file_and_every_file_its_target() {
     let found: BTreeSet<String> = found.map(|name| name.trim_end_matches(".rs").to_owned()).collect();
     assert_eq!(found, expected);
     let manifest = fs::read_to_string(folder("Cargo.toml")).unwrap();
-    let bins = manifest
-        .lines()
-        .filter_map(|line| line.strip_prefix("path = \"fuzz_targets/"));
+    let bins = manifest.lines().filter_map(|line| line.strip_prefix("path = \"fuzz_targets/"));
     let bins: BTreeSet<String> = bins.map(|rest| rest.trim_end_matches(".rs\"").to_owned()).collect();
     assert_eq!(bins, expected, "the programs in fuzz/Cargo.toml");
     for name in expected {
         let text = fs::read_to_string(folder("fuzz_targets").join(format!("{name}.rs"))).unwrap();
-        assert!(
-            text.contains(&format!("nightjar_fuzz::{name}(bytes)")),
-            "{name}.rs runs another target"
-        );
+        assert!(text.contains(&format!("nightjar_fuzz::{name}(bytes)")), "{name}.rs runs another target");
     }
 }
 

@@ -1,11 +1,7 @@
 //! The manual pages and completions that are checked in are those that the command line yields.
 //!
 //! `BLESS=1 cargo test --test generated` writes them.
-#![expect(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test may stop, and is told to bless"
-)]
+#![expect(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test may stop, and is told to bless")]
 
 use clap_complete::Shell;
 use nightjar::{cli, commands};
@@ -41,16 +37,9 @@ fn check(folder: &str, files: &BTreeMap<String, Vec<u8>>) {
 #[test]
 fn completions_are_up_to_date() {
     let program = cli::program();
-    let files = [
-        (Shell::Bash, "nightjar.bash"),
-        (Shell::Zsh, "_nightjar"),
-        (Shell::Fish, "nightjar.fish"),
-    ];
+    let files = [(Shell::Bash, "nightjar.bash"), (Shell::Zsh, "_nightjar"), (Shell::Fish, "nightjar.fish")];
     let script = |shell| commands::completions::script(shell, &program);
-    check(
-        "completions",
-        &files.map(|(shell, name)| (name.to_owned(), script(shell))).into(),
-    );
+    check("completions", &files.map(|(shell, name)| (name.to_owned(), script(shell))).into());
 }
 
 #[test]

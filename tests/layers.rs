@@ -69,11 +69,7 @@ fn complaints(source: &Source) -> Vec<String> {
     };
     found.extend(complaints_of_words(source));
     if source.length() > LONGEST_FILE {
-        found.push(format!(
-            "{}: {} lines before its tests, {LONGEST_FILE} are allowed",
-            source.path,
-            source.length()
-        ));
+        found.push(format!("{}: {} lines before its tests, {LONGEST_FILE} are allowed", source.path, source.length()));
     }
     found
 }
@@ -99,10 +95,7 @@ fn complaints_of_main(source: &Source) -> Vec<String> {
     for at in words(&source.code, "nightjar::") {
         let path = &source.code[at + "nightjar::".len()..];
         if words(path, ENTRANCE).first() != Some(&0) {
-            found.push(format!(
-                "main.rs:{}: uses another room than `{ENTRANCE}`",
-                source.line(at)
-            ));
+            found.push(format!("main.rs:{}: uses another room than `{ENTRANCE}`", source.line(at)));
         }
     }
     found
@@ -117,16 +110,14 @@ fn complaints_of_arrows(source: &Source) -> Vec<String> {
     for (line, named) in source.roots_named() {
         match floor(&named) {
             _ if named == room => {}
-            None => found.push(format!(
-                "{path}:{line}: `{named}` is used through the root and is no room"
-            )),
+            None => found.push(format!("{path}:{line}: `{named}` is used through the root and is no room")),
             Some(to) if to < from => {}
             Some(to) if to == from => {
                 found.push(format!("{path}:{line}: `{room}` must not know its neighbour `{named}`"));
             }
-            Some(to) => found.push(format!(
-                "{path}:{line}: `{room}` on floor {from} must not know `{named}` on floor {to}"
-            )),
+            Some(to) => {
+                found.push(format!("{path}:{line}: `{room}` on floor {from} must not know `{named}` on floor {to}"));
+            }
         }
     }
     found
@@ -187,10 +178,7 @@ fn the_sources_keep_the_rules_of_the_house() {
     let mut found = Vec::new();
     let is_source = |path: &String| Path::new(path).extension().is_some_and(|ext| ext == "rs");
     let sources: Vec<String> = files("src").into_iter().filter(is_source).collect();
-    assert!(
-        sources.iter().any(|path| path == "storage/mod.rs"),
-        "no sources were read"
-    );
+    assert!(sources.iter().any(|path| path == "storage/mod.rs"), "no sources were read");
     for path in &sources {
         let text = fs::read_to_string(root.join(path)).expect("a readable file");
         found.extend(complaints(&Source::new(path, &text)));
@@ -207,59 +195,23 @@ fn names_of_files_say_what_is_in_them() {
 
 /// Snippets that break a rule, with a part of the complaint.
 const BAD: &[(&str, &str, &str)] = &[
-    (
-        "base/x.rs",
-        "use crate::storage::Storage;",
-        "on floor 1 must not know `storage` on floor 2",
-    ),
-    (
-        "storage/x.rs",
-        "fn f() { crate::repo::open() }",
-        "must not know `repo` on floor 6",
-    ),
-    (
-        "codec/x.rs",
-        "use crate::crypto::Key;",
-        "must not know its neighbour `crypto`",
-    ),
-    (
-        "prune/deep/x.rs",
-        "use crate::{base::hex, archive::Archiver};",
-        "its neighbour `archive`",
-    ),
+    ("base/x.rs", "use crate::storage::Storage;", "on floor 1 must not know `storage` on floor 2"),
+    ("storage/x.rs", "fn f() { crate::repo::open() }", "must not know `repo` on floor 6"),
+    ("codec/x.rs", "use crate::crypto::Key;", "must not know its neighbour `crypto`"),
+    ("prune/deep/x.rs", "use crate::{base::hex, archive::Archiver};", "its neighbour `archive`"),
     ("archive/mod.rs", "use super::prune::Pruner;", "its neighbour `prune`"),
-    (
-        "format/x.rs",
-        "#[cfg(test)]\nmod tests { use crate::repo::Index; }",
-        "x.rs:2: `format` on floor 3",
-    ),
-    (
-        "repo/x.rs",
-        "use crate::Repository;",
-        "`Repository` is used through the root",
-    ),
+    ("format/x.rs", "#[cfg(test)]\nmod tests { use crate::repo::Index; }", "x.rs:2: `format` on floor 3"),
+    ("repo/x.rs", "use crate::Repository;", "`Repository` is used through the root"),
     ("repo/x.rs", "use crate::*;", "`*` is used through the root"),
     ("repo/x.rs", "use crate as house;", "`*` is used through the root"),
     ("cellar/x.rs", "", "the room `cellar` has no floor"),
     ("stray.rs", "", "the room `stray` has no floor"),
-    (
-        "lib.rs",
-        "//! Doc.\npub mod base;\npub use base::hex;",
-        "lib.rs:3: only docs and rooms",
-    ),
+    ("lib.rs", "//! Doc.\npub mod base;\npub use base::hex;", "lib.rs:3: only docs and rooms"),
     ("lib.rs", "pub mod cellar;", "not `pub mod cellar;`"),
     ("lib.rs", "mod base;", "not `mod base;`"),
-    (
-        "main.rs",
-        "fn main() { nightjar::commands::run() }",
-        "uses another room than `cli`",
-    ),
+    ("main.rs", "fn main() { nightjar::commands::run() }", "uses another room than `cli`"),
     ("main.rs", "use nightjar::{cli, repo};", "uses another room than `cli`"),
-    (
-        "repo/x.rs",
-        "let now = std::time::SystemTime::now();",
-        "`SystemTime::now` belongs in",
-    ),
+    ("repo/x.rs", "let now = std::time::SystemTime::now();", "`SystemTime::now` belongs in"),
     ("repo/x.rs", "let now = Instant::now();", "`Instant::now` belongs in"),
     ("crypto/x.rs", "getrandom::fill(&mut key)?;", "`getrandom` belongs in"),
     ("repo/x.rs", "use tokio::runtime::Runtime;", "`tokio` belongs in"),
@@ -268,29 +220,13 @@ const BAD: &[(&str, &str, &str)] = &[
     ("commands/x.rs", "io::stdout().lock();", "`stdout()` belongs in"),
     ("commands/x.rs", "io::stderr().lock();", "`stderr()` belongs in"),
     ("commands/x.rs", "std::env::var(\"HOME\");", "`env::var` belongs in"),
-    (
-        "commands/x.rs",
-        "std::env::var_os(\"HOME\");",
-        "`env::var_os` belongs in",
-    ),
+    ("commands/x.rs", "std::env::var_os(\"HOME\");", "`env::var_os` belongs in"),
     ("commands/x.rs", "std::env::args();", "`env::args` belongs in"),
     ("repo/x.rs", "fn f() { todo!() }", "`todo!` is not finished"),
-    (
-        "repo/x.rs",
-        "#[cfg(test)]\nmod tests { fn f() { dbg!(1); } }",
-        "`dbg!` is not finished",
-    ),
-    (
-        "repo/x.rs",
-        "fn f() { unimplemented!() }",
-        "`unimplemented!` is not finished",
-    ),
+    ("repo/x.rs", "#[cfg(test)]\nmod tests { fn f() { dbg!(1); } }", "`dbg!` is not finished"),
+    ("repo/x.rs", "fn f() { unimplemented!() }", "`unimplemented!` is not finished"),
     ("repo/x.rs", "unsafe { f() }", "`unsafe` is not allowed here"),
-    (
-        "engine/pool.rs",
-        "unsafe impl Send for X {}",
-        "`unsafe` is not allowed here",
-    ),
+    ("engine/pool.rs", "unsafe impl Send for X {}", "`unsafe` is not allowed here"),
 ];
 
 #[test]
@@ -304,14 +240,9 @@ fn every_broken_rule_is_noticed() {
     assert_eq!(complaints(&Source::new("repo/x.rs", &long)).len(), 1);
     let long = "\n".repeat(LONGEST_MAIN + 1);
     assert_eq!(complaints(&Source::new("main.rs", &long)).len(), 1);
-    for name in [
-        "repo/util.rs",
-        "repo/path_helpers.rs",
-        "common/",
-        "common",
-        "repo/PackManager.rs",
-        "repo/pack-manager.rs",
-    ] {
+    for name in
+        ["repo/util.rs", "repo/path_helpers.rs", "common/", "common", "repo/PackManager.rs", "repo/pack-manager.rs"]
+    {
         let bad = complaint_of_name(name).is_some();
         assert_eq!(bad, !matches!(name, "common/" | "repo/PackManager.rs"), "{name}");
     }
@@ -320,27 +251,12 @@ fn every_broken_rule_is_noticed() {
 #[test]
 fn what_the_rules_allow_is_not_complained_about() {
     for (path, text) in [
-        (
-            "repo/x.rs",
-            "use crate::{base::hex, storage::{Folder, Storage}, repo::Index};",
-        ),
-        (
-            "repo/x.rs",
-            "use super::index; pub(crate) fn f() {} pub(super) fn g() {}",
-        ),
+        ("repo/x.rs", "use crate::{base::hex, storage::{Folder, Storage}, repo::Index};"),
+        ("repo/x.rs", "use super::index; pub(crate) fn f() {} pub(super) fn g() {}"),
         ("repo/deep/x.rs", "use super::super::index;"),
-        (
-            "repo/x.rs",
-            "// SystemTime::now, unsafe, todo!\nlet s = \"println! tokio crate::cli\";",
-        ),
-        (
-            "repo/x.rs",
-            "#[cfg(test)]\nmod tests { fn f() { println!(\"x\"); std::env::args(); } }",
-        ),
-        (
-            "repo/x.rs",
-            "command.stdout(Stdio::piped()); writeln!(out); let unsafe_names = 1;",
-        ),
+        ("repo/x.rs", "// SystemTime::now, unsafe, todo!\nlet s = \"println! tokio crate::cli\";"),
+        ("repo/x.rs", "#[cfg(test)]\nmod tests { fn f() { println!(\"x\"); std::env::args(); } }"),
+        ("repo/x.rs", "command.stdout(Stdio::piped()); writeln!(out); let unsafe_names = 1;"),
         ("base/clock.rs", "Instant::now(); SystemTime::now();"),
         ("base/entropy.rs", "getrandom::fill(bytes)"),
         ("storage/runtime.rs", "tokio::runtime::Builder::new_current_thread()"),

@@ -27,24 +27,15 @@ fn local_place() -> Place {
     let scratch = tempfile::tempdir().unwrap();
     let storage = LocalStorage::open(scratch.path().join("repository"));
     storage.prepare().unwrap();
-    Place {
-        storage: Box::new(storage),
-        scratch: Some(scratch),
-    }
+    Place { storage: Box::new(storage), scratch: Some(scratch) }
 }
 
 fn memory_place() -> Place {
-    Place {
-        storage: Box::new(MemoryStorage::new()),
-        scratch: None,
-    }
+    Place { storage: Box::new(MemoryStorage::new()), scratch: None }
 }
 
 fn fault_place() -> Place {
-    Place {
-        storage: Box::new(FaultStorage::new(MemoryStorage::new())),
-        scratch: None,
-    }
+    Place { storage: Box::new(FaultStorage::new(MemoryStorage::new())), scratch: None }
 }
 
 /// Every rule of the contract, as a test of every storage.
@@ -97,9 +88,7 @@ fn noise(length: usize, seed: u8) -> Bytes {
 }
 
 fn put(storage: &dyn Storage, name: &ObjectName, bytes: &[u8], mode: PutMode) -> Result<(), StorageFault> {
-    storage
-        .put(name, &[Bytes::copy_from_slice(bytes)], mode)
-        .map_err(|e| e.fault)
+    storage.put(name, &[Bytes::copy_from_slice(bytes)], mode).map_err(|e| e.fault)
 }
 
 fn listed(storage: &dyn Storage, folder: Folder) -> BTreeMap<ObjectName, u64> {
@@ -120,12 +109,7 @@ fn assert_fault<T: Debug>(result: Result<T, nightjar::storage::StorageError>, fa
 fn what_was_put_is_read_found_and_listed(place: &Place) {
     let storage = &*place.storage;
     let large = noise(5_000_000, 1);
-    let parts = [
-        large.slice(..1),
-        Bytes::new(),
-        large.slice(1..3_000_000),
-        large.slice(3_000_000..),
-    ];
+    let parts = [large.slice(..1), Bytes::new(), large.slice(1..3_000_000), large.slice(3_000_000..)];
     storage.put(&pack(&large), &parts, PutMode::Keep).unwrap();
     storage.put(&pack(b""), &[], PutMode::Exclusive).unwrap();
     assert!(storage.get(&pack(&large)).unwrap() == large);
@@ -170,20 +154,10 @@ fn prepare_twice_harms_nothing(place: &Place) {
 fn exactly_the_range_is_read_or_it_is_short(place: &Place) {
     let (storage, object) = (&*place.storage, pack(b"0123456789"));
     put(storage, &object, b"0123456789", PutMode::Keep).unwrap();
-    let cases: [(Range<u64>, &str); 6] = [
-        (0..10, "0123456789"),
-        (0..1, "0"),
-        (9..10, "9"),
-        (3..7, "3456"),
-        (4..4, ""),
-        (10..10, ""),
-    ];
+    let cases: [(Range<u64>, &str); 6] =
+        [(0..10, "0123456789"), (0..1, "0"), (9..10, "9"), (3..7, "3456"), (4..4, ""), (10..10, "")];
     for (range, expected) in cases {
-        assert_eq!(
-            storage.get_range(&object, range.clone()).unwrap(),
-            expected,
-            "{range:?}"
-        );
+        assert_eq!(storage.get_range(&object, range.clone()).unwrap(), expected, "{range:?}");
     }
     for short in [0..11, 9..11, 10..11, 11..11, 50..60, 0..u64::MAX, u64::MAX..u64::MAX] {
         assert_fault(storage.get_range(&object, short), StorageFault::ShortRead);
@@ -247,10 +221,7 @@ fn of_eight_exclusive_puts_exactly_one_wins(place: &Place) {
         assert_eq!(lost.count(), 7, "{told:?}");
         let winner = told.iter().position(Result::is_ok).unwrap();
         let stored = place.storage.get(&object).unwrap();
-        assert!(
-            stored.iter().all(|byte| usize::from(*byte) == winner),
-            "another's bytes"
-        );
+        assert!(stored.iter().all(|byte| usize::from(*byte) == winner), "another's bytes");
     }
 }
 
@@ -302,9 +273,7 @@ fn many_threads_put_read_and_delete(place: &Place) {
                 for round in 0..8_u8 {
                     let bytes = noise(2_000, worker * 8 + round);
                     let object = pack(&bytes);
-                    storage
-                        .put(&object, std::slice::from_ref(&bytes), PutMode::Exclusive)
-                        .unwrap();
+                    storage.put(&object, std::slice::from_ref(&bytes), PutMode::Exclusive).unwrap();
                     assert_eq!(storage.head(&object).unwrap().length, 2_000);
                     assert_eq!(listed(storage, Folder::Packs)[&object], 2_000);
                     assert!(storage.get_range(&object, 500..1_500).unwrap() == bytes.slice(500..1_500));
@@ -330,11 +299,7 @@ fn a_listing_stops_when_told_and_may_use_the_storage(place: &Place) {
             seen += 1;
             assert_eq!(storage.get(&meta.name).unwrap().len(), 1);
             storage.delete(&meta.name).unwrap();
-            if seen == 3 {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            if seen == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         storage.list(folder, &mut each).unwrap();
         assert_eq!(seen, 3);
@@ -357,9 +322,7 @@ fn deleting_works_and_the_absence_is_success(place: &Place) {
 impl Drop for Place {
     fn drop(&mut self) {
         if let Some(scratch) = &self.scratch {
-            let left = std::fs::read_dir(scratch.path().join("repository/tmp"))
-                .unwrap()
-                .count();
+            let left = std::fs::read_dir(scratch.path().join("repository/tmp")).unwrap().count();
             assert!(left == 0 || thread::panicking(), "{left} temporary files were left");
         }
     }

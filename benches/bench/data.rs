@@ -11,10 +11,7 @@ pub(crate) const SORTS: [Sort; 3] = [("text", text), ("binary", binary), ("rando
 /// `length` random bytes decided by `seed`.
 pub(crate) fn random(seed: u64, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
-    blake3::Hasher::new()
-        .update(&seed.to_le_bytes())
-        .finalize_xof()
-        .fill(&mut bytes);
+    blake3::Hasher::new().update(&seed.to_le_bytes()).finalize_xof().fill(&mut bytes);
     bytes
 }
 
@@ -24,18 +21,10 @@ pub(crate) fn text(seed: u64, length: usize) -> Vec<u8> {
     let word = |n: usize| {
         let own = &letters[n * 12..n * 12 + 12];
         let length = 2 + usize::from(own[11] % 9);
-        own[..length]
-            .iter()
-            .map(|b| char::from(b'a' + b % 26))
-            .collect::<String>()
+        own[..length].iter().map(|b| char::from(b'a' + b % 26)).collect::<String>()
     };
     // What is chosen from are one to three words that often stand together.
-    let phrase = |n: usize| {
-        (0..=n % 3)
-            .map(|k| word((n + k * 1_000) % 4096))
-            .collect::<Vec<_>>()
-            .join(" ")
-    };
+    let phrase = |n: usize| (0..=n % 3).map(|k| word((n + k * 1_000) % 4096)).collect::<Vec<_>>().join(" ");
     let words: Vec<String> = (0..4096).map(phrase).collect();
     let mut text = String::with_capacity(length + 100);
     let choices = random(seed, length);

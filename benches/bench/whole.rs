@@ -58,11 +58,7 @@ fn repository() -> Arc<Repository> {
         suite: Suite::Aes256Gcm,
         slot: SlotSecret {
             secret: Secret::new(Zeroizing::new("bench".to_owned())),
-            kdf: Kdf::Argon2id {
-                memory_kib: 8 << 10,
-                passes: 1,
-                lanes: 1,
-            },
+            kdf: Kdf::Argon2id { memory_kib: 8 << 10, passes: 1, lanes: 1 },
             label: "password".to_owned(),
         },
         recovery: false,
@@ -78,9 +74,7 @@ fn id(ids: &[u8], n: usize) -> ChunkId {
 
 fn pack(repository: &Repository, ids: &[u8], number: u32) -> IndexedPack {
     let salt = *blake3::hash(&number.to_le_bytes()).as_bytes();
-    let (header, _) = repository
-        .keys()
-        .begin(Class::Pack, Some(PackKind::Data), Suite::Aes256Gcm, salt);
+    let (header, _) = repository.keys().begin(Class::Pack, Some(PackKind::Data), Suite::Aes256Gcm, salt);
     let sealed_len = CHUNKS_IN_BLOCK * 100 + 20;
     let block = |number| BlockRecord {
         number,
@@ -90,10 +84,7 @@ fn pack(repository: &Repository, ids: &[u8], number: u32) -> IndexedPack {
         chunks: u16::try_from(CHUNKS_IN_BLOCK).unwrap(),
     };
     let in_pack = BLOCKS_IN_PACK * CHUNKS_IN_BLOCK;
-    let chunk = |n: u32| ChunkRecord {
-        id: id(ids, usize::try_from(number * in_pack + n).unwrap()),
-        length: 100,
-    };
+    let chunk = |n: u32| ChunkRecord { id: id(ids, usize::try_from(number * in_pack + n).unwrap()), length: 100 };
     IndexedPack {
         name: salt,
         header,
@@ -107,10 +98,8 @@ fn pack(repository: &Repository, ids: &[u8], number: u32) -> IndexedPack {
 
 /// Puts an index object that names all the chunks; their packs need not be there.
 fn put_index(repository: &Repository, ids: &[u8]) {
-    let table = IndexTable {
-        superseded: Vec::new(),
-        packs: (0..PACKS).map(|number| pack(repository, ids, number)).collect(),
-    };
+    let table =
+        IndexTable { superseded: Vec::new(), packs: (0..PACKS).map(|number| pack(repository, ids, number)).collect() };
     let (header, key) = repository.keys().begin(Class::Index, None, Suite::Aes256Gcm, [1; 32]);
     let mut object = header.to_bytes().to_vec();
     for (number, plain) in (0..).zip(table.to_bytes().chunks(SEGMENT_PLAIN)) {
@@ -161,10 +150,7 @@ fn write_tree(top: &Path, make: fn(u64, usize) -> Vec<u8>) -> usize {
 
 fn save(repository: &Arc<Repository>, engine: &SoftwareEngine, top: &Path, parent: ParentChoice) -> BackupReport {
     let request = BackupRequest {
-        source: Source::Paths {
-            roots: vec![Root::new(top, Path::new("/")).unwrap()],
-            selection: Selection::new(),
-        },
+        source: Source::Paths { roots: vec![Root::new(top, Path::new("/")).unwrap()], selection: Selection::new() },
         parent,
         compression: Compression::AUTO,
         about: About {
@@ -182,11 +168,8 @@ fn save(repository: &Arc<Repository>, engine: &SoftwareEngine, top: &Path, paren
             estimate: false,
         },
     };
-    let watch = archive::Watch {
-        meter: Arc::default(),
-        cancel: Cancel::new(),
-        failed: &|item| panic!("{}", item.reason),
-    };
+    let watch =
+        archive::Watch { meter: Arc::default(), cancel: Cancel::new(), failed: &|item| panic!("{}", item.reason) };
     backup(repository, engine, request, &watch).unwrap()
 }
 
@@ -210,9 +193,7 @@ fn bring_back(repository: &Arc<Repository>, engine: &SoftwareEngine, report: &Ba
 
 fn whole(bench: &Bench, threads: usize) {
     let columns = "new | known | unchanged | restore | ratio";
-    title(&format!(
-        "whole: 64 MiB in 1,092 files, {threads} threads seal: {columns}"
-    ));
+    title(&format!("whole: 64 MiB in 1,092 files, {threads} threads seal: {columns}"));
     let engine = SoftwareEngine::new(threads, 4 * threads).unwrap();
     for (sort, make) in SORTS {
         let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -236,12 +217,7 @@ fn whole(bench: &Bench, threads: usize) {
         let [new, known, unchanged, restored] = best;
         let ratio = f64::from(u32::try_from(length).unwrap()) / f64::from(stored);
         let unchanged = format!("{:.1} ms", unchanged.as_secs_f64() * 1e3);
-        let columns = [
-            rate(length, new),
-            rate(length, known),
-            unchanged,
-            rate(length, restored),
-        ];
+        let columns = [rate(length, new), rate(length, known), unchanged, rate(length, restored)];
         line(sort, &[&columns[..], &[format!("{ratio:.2}")]].concat());
     }
 }

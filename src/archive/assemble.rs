@@ -25,6 +25,8 @@ pub(super) struct Saved {
     pub(super) root: ChunkId,
     pub(super) statistics: Statistics,
     pub(super) failed: Vec<FailedItem>,
+    /// Damage met in the repository.
+    pub(super) damage: Vec<String>,
     pub(super) partial: bool,
 }
 
@@ -47,35 +49,19 @@ pub(super) fn paths(
     let repository = Arc::clone(session.repository());
     let sizes = repository.config().chunks;
     let chunker = Arc::new(Chunker::new(repository.keys().gear(), sizes.min, sizes.avg, sizes.max));
-    let kit = ReaderKit {
-        chunker,
-        keys: Arc::clone(repository.keys()),
-        spare,
-        cancel: watch.cancel.clone(),
-    };
+    let kit = ReaderKit { chunker, keys: Arc::clone(repository.keys()), spare, cancel: watch.cancel.clone() };
     let reader = ChunkReader::new(&repository, session.index());
     let parent = ParentCursor::new(reader, plan.parent.as_ref().map(|parent| parent.snapshot.root));
-    let scan = Scan::new(
-        parent,
-        Outlets {
-            steps: steps_in,
-            work: work_in,
-            tokens,
-        },
-    );
+    let scan = Scan::new(parent, Outlets { steps: steps_in, work: work_in, tokens });
     let ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
         let walker = Walker::new(&plan.roots, plan.selection.clone());
-        thread("scan")
-            .spawn_scoped(scope, move || scan.run(walker))
-            .map_err(RepoError::from)?;
+        thread("scan").spawn_scoped(scope, move || scan.run(walker)).map_err(RepoError::from)?;
         for n in 0..readers {
             let (kit, work) = (kit.clone(), work.clone());
             let read = move || read_batches(&kit, &work);
-            thread(&format!("read-{n}"))
-                .spawn_scoped(scope, read)
-                .map_err(RepoError::from)?;
+            thread(&format!("read-{n}")).spawn_scoped(scope, read).map_err(RepoError::from)?;
         }
         drop((kit, work));
         if about.estimate {
@@ -83,13 +69,7 @@ pub(super) fn paths(
             let count = move || estimate(plan, meter, ended);
             thread("estimate").spawn_scoped(scope, count).map_err(RepoError::from)?;
         }
-        let inlets = Inlets {
-            steps,
-            batch: None,
-            packet: Packet::default().into(),
-            token,
-            spare: spare_in,
-        };
+        let inlets = Inlets { steps, batch: None, packet: Packet::default().into(), token, spare: spare_in };
         let saved = Assembly::new(session, about, watch).run(inlets);
         ended.store(true, Ordering::Relaxed);
         saved
@@ -124,10 +104,7 @@ struct OpenPacket {
 
 impl From<Packet> for OpenPacket {
     fn from(packet: Packet) -> Self {
-        Self {
-            buffer: packet.buffer,
-            found: packet.found.into_iter(),
-        }
+        Self { buffer: packet.buffer, found: packet.found.into_iter() }
     }
 }
 
@@ -189,12 +166,8 @@ impl<'a, 'w> Assembly<'a, 'w> {
     fn new(session: &'a mut Session, about: &'a About, watch: &'a Watch<'w>) -> Self {
         let next_checkpoint = session.repository().env().clock.monotonic() + about.checkpoint;
         let statistics = Statistics::default();
-        let saved = Saved {
-            root: ChunkId([0; 32]),
-            statistics,
-            failed: Vec::new(),
-            partial: false,
-        };
+        let saved =
+            Saved { root: ChunkId([0; 32]), statistics, failed: Vec::new(), damage: Vec::new(), partial: false };
         Self {
             session,
             about,
@@ -225,12 +198,10 @@ impl<'a, 'w> Assembly<'a, 'w> {
                 }
                 Step::Enter(entry) => {
                     self.entries += u64::from(!entry.ancestor);
-                    self.frames.push(Frame {
-                        entry,
-                        writer: DirectoryWriter::default(),
-                    });
+                    self.frames.push(Frame { entry, writer: DirectoryWriter::default() });
                 }
                 Step::Leave => self.leave()?,
+                Step::Damage(text) => self.saved.damage.push(text),
                 Step::Failed(item, root) => {
                     self.saved.partial |= root;
                     self.fail(item);
@@ -268,12 +239,12 @@ impl<'a, 'w> Assembly<'a, 'w> {
             };
             let (content, end) = match found {
                 Found::Hole(length) => {
+                    Meter::add(&self.watch.meter.bytes_done, length);
                     extents.push(self.session, Extent::Hole { length })?;
                     continue;
                 }
                 Found::Chunk { start, length, id } => {
-                    self.session
-                        .add(PackKind::Data, id, &inlets.packet.buffer[start..start + length])?;
+                    self.session.add(PackKind::Data, id, &inlets.packet.buffer[start..start + length])?;
                     let length = u32::try_from(length).expect("chunks are within their limit");
                     extents.push(self.session, Extent::Chunk { id, length })?;
                     Meter::add(&self.watch.meter.bytes_done, u64::from(length));
@@ -281,18 +252,13 @@ impl<'a, 'w> Assembly<'a, 'w> {
                     continue;
                 }
                 Found::Inline { start, length, end } => {
+                    Meter::add(&self.watch.meter.bytes_done, length as u64);
                     self.saved.statistics.bytes_read += length as u64;
-                    (
-                        Content::Inline(inlets.packet.buffer[start..start + length].to_vec()),
-                        end,
-                    )
+                    (Content::Inline(inlets.packet.buffer[start..start + length].to_vec()), end)
                 }
                 Found::End(end) if !end.keep => {
                     let reason = end.trouble.unwrap_or_default();
-                    self.fail(FailedItem {
-                        path: end.entry.path,
-                        reason,
-                    });
+                    self.fail(FailedItem { path: end.entry.path, reason });
                     return Ok(());
                 }
                 Found::End(end) if extents.length() == 0 => (Content::Inline(Vec::new()), end),
@@ -305,17 +271,10 @@ impl<'a, 'w> Assembly<'a, 'w> {
     fn end(&mut self, end: Ended, content: Content, known: bool) -> Result<(), ArchiveError> {
         let Ended { mut entry, trouble, .. } = end;
         if let Some(reason) = trouble {
-            self.fail(FailedItem {
-                path: entry.path.clone(),
-                reason,
-            });
+            self.fail(FailedItem { path: entry.path.clone(), reason });
         }
         let statistics = &mut self.saved.statistics;
-        *(if known {
-            &mut statistics.files_changed
-        } else {
-            &mut statistics.files_new
-        }) += 1;
+        *(if known { &mut statistics.files_changed } else { &mut statistics.files_new }) += 1;
         statistics.bytes_total += entry.node.size;
         Meter::add(&self.watch.meter.files_done, 1);
         self.watch.meter.set_current(&entry.path);
@@ -331,6 +290,11 @@ impl<'a, 'w> Assembly<'a, 'w> {
 
     /// Adds an entry to the directory that is being filled.
     fn put(&mut self, entry: Entry) -> Result<(), ArchiveError> {
+        if let Err(error) = entry.node.check_limits() {
+            // A tree that holds it could not be read again.
+            self.fail(FailedItem { path: entry.path, reason: error.to_string() });
+            return Ok(());
+        }
         self.entries += 1;
         let node = self.numbered(entry);
         let writer = self.frames.last_mut().map_or(&mut self.root, |frame| &mut frame.writer);

@@ -13,6 +13,8 @@ pub(super) struct Run<'k> {
     pub(super) began: Duration,
     pub(super) known: &'k SnapshotList,
     pub(super) parent: Option<NamedSnapshot>,
+    /// Damage met on the way.
+    pub(super) damage: Vec<String>,
 }
 
 /// The snapshot whose unchanged files are taken over.
@@ -26,12 +28,7 @@ pub(super) fn choose_parent(request: &BackupRequest, known: &SnapshotList) -> Re
                 let same_paths = snapshot.paths == about.paths;
                 snapshot.host == about.host && snapshot.job == about.job && (about.job.is_some() || same_paths)
             };
-            Ok(known
-                .snapshots
-                .iter()
-                .rev()
-                .find(|named| fits(&named.snapshot))
-                .cloned())
+            Ok(known.snapshots.iter().rev().find(|named| fits(&named.snapshot)).cloned())
         }
     }
 }
@@ -50,34 +47,23 @@ pub(super) fn commit(
         (stored.chunks, stored.plain, stored.stored);
     let elapsed = repository.env().clock.monotonic().saturating_sub(run.began);
     statistics.nanos = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
-    let unchanged = run
-        .parent
-        .as_ref()
-        .is_some_and(|parent| parent.snapshot.root == saved.root);
+    let unchanged = run.parent.as_ref().is_some_and(|parent| parent.snapshot.root == saved.root);
     let mut report = BackupReport {
         snapshot: None,
         statistics,
         failed: saved.failed,
         parent: run.parent,
         unchanged,
+        damage: run.damage,
+        notes: Vec::new(),
     };
     let skipped = unchanged && about.skip_if_unchanged;
     if !about.dry_run && !skipped {
         let writer = writer_id(&repository);
-        let before = run
-            .known
-            .snapshots
-            .iter()
-            .filter(|n| n.snapshot.writer == writer && n.snapshot.job == about.job);
+        let before = run.known.snapshots.iter().filter(|n| n.snapshot.writer == writer && n.snapshot.job == about.job);
         let previous = before.max_by_key(|named| named.snapshot.sequence);
-        let lamport = run
-            .known
-            .snapshots
-            .iter()
-            .map(|named| named.snapshot.lamport)
-            .max()
-            .unwrap_or(0);
-        let snapshot = Snapshot {
+        let lamport = run.known.snapshots.iter().map(|named| named.snapshot.lamport).max().unwrap_or(0);
+        let mut snapshot = Snapshot {
             time: run.time,
             zone_seconds: about.zone_seconds,
             job: about.job.clone(),
@@ -98,9 +84,13 @@ pub(super) fn commit(
             previous: previous.map(|named| named.name),
             lamport: lamport.saturating_add(1).min(Snapshot::LAMPORT_MAX),
         };
+        snapshot.cut_to_limits();
         report.snapshot = Some(repository.put_snapshot(&snapshot)?);
     }
-    session.end()?;
+    if let Err(error) = session.end() {
+        // The backup is made all the same; a lease that was not ended goes stale by itself.
+        report.notes.push(format!("the lease of this run could not be ended: {error}"));
+    }
     Ok(report)
 }
 

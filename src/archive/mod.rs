@@ -19,6 +19,7 @@ mod stream;
 pub use request::{About, ArchiveError, BackupReport, BackupRequest, ParentChoice, Source, Stream, Watch};
 
 use crate::engine::Engine;
+use crate::format::Snapshot;
 use crate::repo::{Repository, Session, SessionOptions, SnapshotList};
 use std::sync::Arc;
 
@@ -35,36 +36,24 @@ pub fn backup(
     request: BackupRequest,
     watch: &Watch<'_>,
 ) -> Result<BackupReport, ArchiveError> {
+    let mut request = request;
+    Snapshot::cut_paths(&mut request.about.paths);
     let began = repository.env().clock.monotonic();
     let time = repository.env().now();
-    let options = SessionOptions {
-        compression: request.compression,
-        uploads: 2,
-        dry_run: request.about.dry_run,
-    };
+    let options = SessionOptions { compression: request.compression, uploads: 2, dry_run: request.about.dry_run };
     let mut session = Session::start(repository, engine, options, "backup")?;
     let known = SnapshotList::load(repository)?;
     let parent = commit::choose_parent(&request, &known)?;
     let BackupRequest { source, about, .. } = request;
-    let saved = match source {
-        Source::Paths { roots, selection } => assemble::paths(
-            &mut session,
-            &scan::Plan {
-                roots,
-                selection,
-                parent: parent.clone(),
-            },
-            &about,
-            watch,
-        )?,
-        Source::Stream(source) => stream::save(&mut session, source, &about, watch)?,
+    let mut damage: Vec<_> = session.index().damaged().iter().chain(&known.damaged).map(ToString::to_string).collect();
+    let mut saved = match source {
+        Source::Paths { roots, selection } => {
+            assemble::paths(&mut session, &scan::Plan { roots, selection, parent: parent.clone() }, &about, watch)?
+        }
+        Source::Stream(source) => stream::save(&mut session, source, parent.as_ref(), (&about, watch))?,
     };
+    damage.append(&mut saved.damage);
     session.checkpoint()?;
-    let run = commit::Run {
-        time,
-        began,
-        known: &known,
-        parent,
-    };
+    let run = commit::Run { time, began, known: &known, parent, damage };
     commit::commit(session, &about, run, saved)
 }

@@ -24,27 +24,15 @@ struct Cursor {
 impl ParentCursor {
     /// At the top of the tree `root`, or nowhere.
     pub(super) fn new(reader: ChunkReader, root: Option<ChunkId>) -> Self {
-        let cursor = root.map(|id| Cursor {
-            tree: TreeReader::new(id),
-            next: None,
-            ended: false,
-        });
-        Self {
-            reader,
-            directories: vec![cursor],
-            trouble: Vec::new(),
-        }
+        let cursor = root.map(|id| Cursor { tree: TreeReader::new(id), next: None, ended: false });
+        Self { reader, directories: vec![cursor], trouble: Vec::new() }
     }
 
     /// Goes into a directory; gives the parent's node of it.
     pub(super) fn enter(&mut self, name: &[u8]) -> Option<Node> {
         let node = self.find(name).filter(|node| node.kind == NodeKind::Directory);
         let tree = node.as_ref().and_then(|node| node.tree).map(TreeReader::new);
-        self.directories.push(tree.map(|tree| Cursor {
-            tree,
-            next: None,
-            ended: false,
-        }));
+        self.directories.push(tree.map(|tree| Cursor { tree, next: None, ended: false }));
         node
     }
 

@@ -63,21 +63,10 @@ struct Closed;
 /// Works through batches until there are no more.
 pub(super) fn read_batches(kit: &ReaderKit, work: &Receiver<Batch>) {
     for Batch { files, packets } in work {
-        let mut reader = Reader {
-            kit,
-            packets,
-            packet: Packet::default(),
-            filled: 0,
-            cut: 0,
-        };
+        let mut reader = Reader { kit, packets, packet: Packet::default(), filled: 0, cut: 0 };
         let mut entries = files.into_iter();
-        let read_all = entries.try_for_each(|entry| {
-            if kit.cancel.requested().is_some() {
-                Err(Closed)
-            } else {
-                reader.file(entry)
-            }
-        });
+        let read_all = entries
+            .try_for_each(|entry| if kit.cancel.requested().is_some() { Err(Closed) } else { reader.file(entry) });
         if read_all.is_ok() {
             let _ = reader.send();
         }
@@ -124,11 +113,7 @@ impl Reader<'_> {
         if size <= INLINE_MAX as u64 {
             let length = self.filled - start;
             self.cut = self.filled;
-            let end = Ended {
-                entry,
-                trouble,
-                keep: true,
-            };
+            let end = Ended { entry, trouble, keep: true };
             self.packet.found.push(Found::Inline { start, length, end });
             return Ok(());
         }
@@ -138,11 +123,7 @@ impl Reader<'_> {
     fn end(&mut self, entry: Entry, trouble: Option<String>, keep: bool) -> Result<(), Closed> {
         self.cut = self.filled;
         self.packet.found.push(Found::End(Ended { entry, trouble, keep }));
-        if self.packet.found.len() >= 4_096 {
-            self.send()
-        } else {
-            Ok(())
-        }
+        if self.packet.found.len() >= 4_096 { self.send() } else { Ok(()) }
     }
 
     /// Reads the content; gives the number of bytes, holes among them.
@@ -151,9 +132,7 @@ impl Reader<'_> {
         if size <= INLINE_MAX as u64 {
             return self.fill(file, 0, size);
         }
-        let allocated = file
-            .metadata()
-            .map_or(u64::MAX, |stat| stat.blocks().saturating_mul(512));
+        let allocated = file.metadata().map_or(u64::MAX, |stat| stat.blocks().saturating_mul(512));
         if allocated >= size {
             return self.data(file, 0, size);
         }
@@ -219,11 +198,7 @@ impl Reader<'_> {
             }
             let length = self.kit.chunker.cut(rest);
             let id = chunk_id(key, &rest[..length]);
-            self.packet.found.push(Found::Chunk {
-                start: self.cut,
-                length,
-                id,
-            });
+            self.packet.found.push(Found::Chunk { start: self.cut, length, id });
             self.cut += length;
         }
     }
@@ -257,12 +232,7 @@ impl Reader<'_> {
 fn refresh(entry: &mut Entry, file: &File) -> io::Result<()> {
     let stat = file.metadata()?;
     let node = &mut entry.node;
-    let time = |seconds, nanos: i64| {
-        Some(crate::format::Time {
-            seconds,
-            nanos: u32::try_from(nanos).unwrap_or(0),
-        })
-    };
+    let time = |seconds, nanos: i64| Some(crate::format::Time { seconds, nanos: u32::try_from(nanos).unwrap_or(0) });
     node.size = stat.size();
     node.mtime = time(stat.mtime(), stat.mtime_nsec());
     node.ctime = time(stat.ctime(), stat.ctime_nsec());

@@ -36,9 +36,7 @@ pub struct Stream {
 
 impl std::fmt::Debug for Stream {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Stream")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
+        f.debug_struct("Stream").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
@@ -118,6 +116,10 @@ pub struct BackupReport {
     pub parent: Option<NamedSnapshot>,
     /// Nothing differs from the parent.
     pub unchanged: bool,
+    /// Damage met in the repository; the backup does without what is damaged.
+    pub damage: Vec<String>,
+    /// Other things that somebody should know of.
+    pub notes: Vec<String>,
 }
 
 /// Why there is no snapshot.

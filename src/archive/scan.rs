@@ -45,6 +45,8 @@ pub(super) enum Step {
     Batch(Receiver<Packet>),
     /// The next file of the batch; whether the parent had it.
     Read { known: bool },
+    /// Something in the repository is damaged.
+    Damage(String),
     /// Something could not be looked at; whether it is a root.
     Failed(FailedItem, bool),
 }
@@ -73,13 +75,7 @@ pub(super) struct Scan {
 
 impl Scan {
     pub(super) fn new(parent: ParentCursor, out: Outlets) -> Self {
-        Self {
-            parent,
-            out,
-            files: Vec::new(),
-            bytes: 0,
-            held: Vec::new(),
-        }
+        Self { parent, out, files: Vec::new(), bytes: 0, held: Vec::new() }
     }
 
     /// Walks to the end, or until the run ends.
@@ -97,24 +93,11 @@ impl Scan {
                     self.step(Step::Take(entry))?;
                 }
                 Event::Unreadable(Unreadable { path, error, root }) => {
-                    self.step(Step::Failed(
-                        FailedItem {
-                            path,
-                            reason: error.to_string(),
-                        },
-                        root,
-                    ))?;
+                    self.step(Step::Failed(FailedItem { path, reason: error.to_string() }, root))?;
                 }
             }
             for error in self.parent.take_trouble() {
-                let reason = format!("the parent snapshot is damaged here, so files are read again: {error}");
-                self.step(Step::Failed(
-                    FailedItem {
-                        path: b"/".to_vec(),
-                        reason,
-                    },
-                    false,
-                ))?;
+                self.step(Step::Damage(format!("files of the parent snapshot are read again: {error}")))?;
             }
         }
         self.flush()
@@ -136,13 +119,7 @@ impl Scan {
             Ok(()) => Ok(()),
             Err(error) => {
                 let reason = format!("extended attributes: {error}");
-                self.step(Step::Failed(
-                    FailedItem {
-                        path: entry.path.clone(),
-                        reason,
-                    },
-                    false,
-                ))
+                self.step(Step::Failed(FailedItem { path: entry.path.clone(), reason }, false))
             }
         }
     }
@@ -159,11 +136,7 @@ impl Scan {
         self.bytes = self.bytes.saturating_add(entry.node.size);
         self.files.push(*entry);
         self.held.push(Step::Read { known: was_known });
-        if self.files.len() >= BATCH_FILES || self.bytes >= BATCH_BYTES {
-            self.flush()
-        } else {
-            Ok(())
-        }
+        if self.files.len() >= BATCH_FILES || self.bytes >= BATCH_BYTES { self.flush() } else { Ok(()) }
     }
 
     /// Sends a step, behind the files of the open batch if there is one.
@@ -172,11 +145,7 @@ impl Scan {
             return self.out.steps.send(step).map_err(|_| Ended);
         }
         self.held.push(step);
-        if self.held.len() >= STEPS_HELD {
-            self.flush()
-        } else {
-            Ok(())
-        }
+        if self.held.len() >= STEPS_HELD { self.flush() } else { Ok(()) }
     }
 
     /// Hands the open batch out, then sends the steps that waited for it.
@@ -190,9 +159,6 @@ impl Scan {
         self.bytes = 0;
         self.out.work.send(Batch { files, packets }).map_err(|_| Ended)?;
         self.out.steps.send(Step::Batch(receiver)).map_err(|_| Ended)?;
-        self.held
-            .drain(..)
-            .try_for_each(|step| self.out.steps.send(step))
-            .map_err(|_| Ended)
+        self.held.drain(..).try_for_each(|step| self.out.steps.send(step)).map_err(|_| Ended)
     }
 }

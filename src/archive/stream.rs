@@ -6,22 +6,18 @@ use crate::base::meter::Meter;
 use crate::chunker::Chunker;
 use crate::format::limits::INLINE_MAX;
 use crate::format::{Content, Extent, Node, NodeKind, PackKind, Statistics, check_name};
-use crate::repo::{DirectoryWriter, ExtentWriter, RepoError, Session};
+use crate::repo::{ChunkReader, DirectoryWriter, ExtentWriter, NamedSnapshot, RepoError, Session, TreeReader};
 use std::io::{ErrorKind, Read};
 
 /// Saves the stream as the only file of a snapshot.
 pub(super) fn save(
     session: &mut Session,
     stream: Stream,
-    about: &About,
-    watch: &Watch<'_>,
+    parent: Option<&NamedSnapshot>,
+    (about, watch): (&About, &Watch<'_>),
 ) -> Result<Saved, ArchiveError> {
     check_name(&stream.name).map_err(|error| RepoError::Option(error.to_string()))?;
-    let Stream {
-        name,
-        mut reader,
-        finish,
-    } = stream;
+    let Stream { name, mut reader, finish } = stream;
     let mut node = Node::new(&name, NodeKind::File);
     let (content, size) = content(session, &mut *reader, about, watch)?;
     finish().map_err(ArchiveError::Stream)?;
@@ -30,21 +26,23 @@ pub(super) fn save(
     let now = session.repository().env().now();
     (node.mtime, node.ctime) = (Some(now), Some(now));
     (node.size, node.content) = (size, Some(content));
+    if let Some(known) = parent.and_then(|parent| known(session, parent, &node)) {
+        // The same content again: the time of the last change is when it came first.
+        (node.mtime, node.ctime) = (known.mtime, known.ctime);
+    }
     let mut root = DirectoryWriter::default();
     root.push(session, node)?;
     Meter::add(&watch.meter.files_done, 1);
-    let statistics = Statistics {
-        files_new: 1,
-        bytes_total: size,
-        bytes_read: size,
-        ..Statistics::default()
-    };
-    Ok(Saved {
-        root: root.finish(session)?,
-        statistics,
-        failed: Vec::new(),
-        partial: false,
-    })
+    let statistics = Statistics { files_new: 1, bytes_total: size, bytes_read: size, ..Statistics::default() };
+    Ok(Saved { root: root.finish(session)?, statistics, failed: Vec::new(), damage: Vec::new(), partial: false })
+}
+
+/// The node of the parent snapshot that has the same name, owner, mode and content.
+fn known(session: &Session, parent: &NamedSnapshot, node: &Node) -> Option<Node> {
+    let mut reader = ChunkReader::new(session.repository(), session.index());
+    let known = TreeReader::new(parent.snapshot.root).next(&mut reader).ok()??;
+    let same = Node { mtime: node.mtime, ctime: node.ctime, ..known.clone() } == *node;
+    same.then_some(known)
 }
 
 fn content(
@@ -81,13 +79,7 @@ fn content(
             let chunk = &buffer[cut..cut + length];
             let id = repository.keys().id(PackKind::Data, chunk);
             session.add(PackKind::Data, id, chunk)?;
-            extents.push(
-                session,
-                Extent::Chunk {
-                    id,
-                    length: u32::try_from(length).expect("within its limit"),
-                },
-            )?;
+            extents.push(session, Extent::Chunk { id, length: u32::try_from(length).expect("within its limit") })?;
             Meter::add(&watch.meter.bytes_done, length as u64);
             cut += length;
         }

@@ -21,9 +21,7 @@ pub struct SystemClock {
 
 impl Default for SystemClock {
     fn default() -> Self {
-        Self {
-            started: Instant::now(),
-        }
+        Self { started: Instant::now() }
     }
 }
 
@@ -51,15 +49,12 @@ impl ManualClock {
     /// A clock standing at `nanos` after 1970.
     #[must_use]
     pub fn at(nanos: i64) -> Self {
-        Self {
-            nanos: AtomicI64::new(nanos),
-        }
+        Self { nanos: AtomicI64::new(nanos) }
     }
 
     /// Moves the clock forward.
     pub fn advance(&self, by: Duration) {
-        self.nanos
-            .fetch_add(i64::try_from(by.as_nanos()).unwrap_or(i64::MAX), Ordering::SeqCst);
+        self.nanos.fetch_add(i64::try_from(by.as_nanos()).unwrap_or(i64::MAX), Ordering::SeqCst);
     }
 }
 

@@ -41,10 +41,7 @@ impl Entropy for SeededEntropy {
     fn fill(&self, bytes: &mut [u8]) -> Result<(), std::io::Error> {
         let mut counter = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         *counter += 1;
-        blake3::Hasher::new_keyed(&self.1)
-            .update(&counter.to_le_bytes())
-            .finalize_xof()
-            .fill(bytes);
+        blake3::Hasher::new_keyed(&self.1).update(&counter.to_le_bytes()).finalize_xof().fill(bytes);
         Ok(())
     }
 }

@@ -23,14 +23,8 @@ impl Host {
     /// Asks the system.
     #[must_use]
     pub fn this() -> Self {
-        let line = |path: &str| {
-            fs::read_to_string(path)
-                .map(|text| text.trim().to_owned())
-                .unwrap_or_default()
-        };
-        let namespace = fs::read_link("/proc/self/ns/pid")
-            .ok()
-            .and_then(|link| number_in(link.to_str()?));
+        let line = |path: &str| fs::read_to_string(path).map(|text| text.trim().to_owned()).unwrap_or_default();
+        let namespace = fs::read_link("/proc/self/ns/pid").ok().and_then(|link| number_in(link.to_str()?));
         Self {
             name: rustix::system::uname().nodename().to_string_lossy().into_owned(),
             machine: line("/etc/machine-id"),

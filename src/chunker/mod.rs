@@ -25,15 +25,7 @@ impl Chunker {
         let avg = avg as usize;
         let (mask_strict, mask_relaxed) = select_masks(avg, Normalization::Level3);
         let gear_shifted = Box::new(gear.map(|value| value << 1));
-        Self {
-            min: min as usize,
-            avg,
-            max: max as usize,
-            mask_strict,
-            mask_relaxed,
-            gear,
-            gear_shifted,
-        }
+        Self { min: min as usize, avg, max: max as usize, mask_strict, mask_relaxed, gear, gear_shifted }
     }
 
     /// Length in bytes of the longest chunk.
@@ -78,10 +70,7 @@ mod tests {
 
     fn noise(seed: u64, length: usize) -> Vec<u8> {
         let mut bytes = vec![0; length];
-        blake3::Hasher::new()
-            .update(&seed.to_le_bytes())
-            .finalize_xof()
-            .fill(&mut bytes);
+        blake3::Hasher::new().update(&seed.to_le_bytes()).finalize_xof().fill(&mut bytes);
         bytes
     }
 
@@ -99,19 +88,12 @@ mod tests {
         let lengths = lengths(&chunker(1), &noise(1, 4 << 20));
         let mean = (4 << 20) / lengths.len();
         assert!((12 << 10..24 << 10).contains(&mean), "{mean}");
-        assert!(
-            lengths[..lengths.len() - 1]
-                .iter()
-                .all(|length| (4 << 10..=32 << 10).contains(length))
-        );
+        assert!(lengths[..lengths.len() - 1].iter().all(|length| (4 << 10..=32 << 10).contains(length)));
     }
 
     #[test]
     fn another_secret_cuts_elsewhere() {
-        assert_ne!(
-            lengths(&chunker(1), &noise(1, 1 << 20)),
-            lengths(&chunker(2), &noise(1, 1 << 20))
-        );
+        assert_ne!(lengths(&chunker(1), &noise(1, 1 << 20)), lengths(&chunker(2), &noise(1, 1 << 20)));
     }
 
     #[test]

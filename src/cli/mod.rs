@@ -26,16 +26,10 @@ use std::sync::Arc;
 pub fn main() -> u8 {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     let variables = Variables::read();
-    let parsed = program()
-        .try_get_matches_from(&arguments)
-        .and_then(|matches| Arguments::from_arg_matches(&matches));
+    let parsed = program().try_get_matches_from(&arguments).and_then(|matches| Arguments::from_arg_matches(&matches));
     let mode = match &parsed {
         Ok(arguments) => arguments.global.mode(&variables),
-        Err(_) => Mode {
-            json: usage::wants_json(&arguments),
-            plain: variables.no_color,
-            ..Mode::default()
-        },
+        Err(_) => Mode { json: usage::wants_json(&arguments), plain: variables.no_color, ..Mode::default() },
     };
     let output = Arc::new(Output::new(mode));
     let result = match parsed {
@@ -59,11 +53,7 @@ fn run(arguments: &Arguments, variables: &Variables, output: &Arc<Output>) -> Re
     process::harden();
     if arguments.verb.stops_cleanly() {
         process::listen_for_signals(&cancel).map_err(|error| {
-            CommandError::failed(
-                "could not prepare for signals",
-                error.to_string(),
-                "try again; the system refuses",
-            )
+            CommandError::failed("could not prepare for signals", error.to_string(), "try again; the system refuses")
         })?;
     }
     let global = &arguments.global;

@@ -11,20 +11,11 @@ use std::sync::atomic::AtomicBool;
 /// Keeps keys out of core dumps and debuggers, and lets as many files be open as the system allows. Where the system
 /// refuses, the work goes on without.
 pub(super) fn harden() {
-    let none = Rlimit {
-        current: Some(0),
-        maximum: Some(0),
-    };
+    let none = Rlimit { current: Some(0), maximum: Some(0) };
     let _ = setrlimit(Resource::Core, none);
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let files = getrlimit(Resource::Nofile);
-    let _ = setrlimit(
-        Resource::Nofile,
-        Rlimit {
-            current: files.maximum,
-            maximum: files.maximum,
-        },
-    );
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, maximum: files.maximum });
 }
 
 /// Has the first SIGINT or SIGTERM ask for a stop, and the second end the process at once.

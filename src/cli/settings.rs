@@ -86,12 +86,7 @@ fn text<'a>(name: &str, value: Option<&'a OsString>) -> Result<Option<&'a str>, 
 /// The place of the repository.
 pub(super) fn location(global: &Global, variables: &Variables) -> Result<Option<Location>, CommandError> {
     let variable = filled(REPO, variables.repo.as_ref())?;
-    global
-        .repo
-        .as_ref()
-        .or(variable)
-        .map(|place| Location::parse(place))
-        .transpose()
+    global.repo.as_ref().or(variable).map(|place| Location::parse(place)).transpose()
 }
 
 /// Where the password comes from.
@@ -133,10 +128,8 @@ fn at_most_one(
 
 /// The compression that was asked for.
 pub(super) fn compression(global: &Global, variables: &Variables) -> Result<Option<Compression>, CommandError> {
-    let variable = text(COMPRESSION, variables.compression.as_ref())?
-        .map(Compression::from_str)
-        .transpose()
-        .map_err(|error| {
+    let variable =
+        text(COMPRESSION, variables.compression.as_ref())?.map(Compression::from_str).transpose().map_err(|error| {
             CommandError::usage(
                 format!("the variable {COMPRESSION} cannot be used"),
                 error.to_string(),

@@ -32,11 +32,7 @@ pub(super) fn answer(error: &clap::Error, output: &Output) -> Result<Exit, Comma
 fn mistake(error: &clap::Error) -> CommandError {
     let text = error.render().to_string();
     let text = text.strip_prefix("error: ").unwrap_or(&text);
-    let first: Vec<&str> = text
-        .lines()
-        .take_while(|line| !line.trim().is_empty())
-        .map(str::trim)
-        .collect();
+    let first: Vec<&str> = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim).collect();
     let because = first.join(" ").replace('\'', "`");
     let verb = match error.get(ContextKind::Usage) {
         Some(ContextValue::StyledStr(usage)) => verb_in(&usage.to_string()),
@@ -68,20 +64,13 @@ mod tests {
 
     #[test]
     fn a_mistake_becomes_three_lines_with_the_right_help() {
-        assert_eq!(
-            verb_in("Usage: nightjar ls [OPTIONS] <SNAPSHOT>"),
-            Some("ls".to_owned())
-        );
+        assert_eq!(verb_in("Usage: nightjar ls [OPTIONS] <SNAPSHOT>"), Some("ls".to_owned()));
         assert_eq!(verb_in("Usage: nightjar [OPTIONS] <COMMAND>"), None);
-        let error = super::super::program()
-            .try_get_matches_from(["nightjar", "ls"])
-            .unwrap_err();
+        let error = super::super::program().try_get_matches_from(["nightjar", "ls"]).unwrap_err();
         let report = mistake(&error).report();
         assert!(report.because.contains("<SNAPSHOT[:/PATH]>"), "{report:?}");
         assert_eq!(report.hint, "see `nightjar ls --help`");
-        let error = super::super::program()
-            .try_get_matches_from(["nightjar", "snapshot"])
-            .unwrap_err();
+        let error = super::super::program().try_get_matches_from(["nightjar", "snapshot"]).unwrap_err();
         let report = mistake(&error).report();
         assert!(report.because.contains("`snapshot`"), "{report:?}");
         assert!(report.hint.contains("`snapshots`"), "{report:?}");

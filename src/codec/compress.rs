@@ -83,10 +83,7 @@ impl Compressor {
         }
         let context = &mut self.zstd.as_mut().expect("it was made above").1;
         // The only failure of a context that exists is that the output does not fit.
-        Ok(context
-            .compress_to_buffer(plain, room)
-            .ok()
-            .map(|length| (CodecId::Zstd, length)))
+        Ok(context.compress_to_buffer(plain, room).ok().map(|length| (CodecId::Zstd, length)))
     }
 
     fn deflate(&mut self, level: i32) -> Result<&mut libdeflater::Compressor, String> {

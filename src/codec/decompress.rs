@@ -68,11 +68,7 @@ impl Decompressor {
                 plain
             }
         };
-        if plain.len() == length {
-            Ok(plain)
-        } else {
-            Err(CodecError::Payload("it ends too early".to_owned()))
-        }
+        if plain.len() == length { Ok(plain) } else { Err(CodecError::Payload("it ends too early".to_owned())) }
     }
 
     fn zstd(&mut self, payload: &[u8], length: usize) -> Result<Vec<u8>, CodecError> {
@@ -81,9 +77,7 @@ impl Decompressor {
         }
         let context = self.zstd.as_mut().expect("it was made above");
         let mut plain = Vec::with_capacity(length);
-        context
-            .decompress_to_buffer(payload, &mut plain)
-            .map_err(payload_error)?;
+        context.decompress_to_buffer(payload, &mut plain).map_err(payload_error)?;
         Ok(plain)
     }
 
@@ -107,13 +101,8 @@ mod tests {
     use crate::format::{CodecId, block_prefix, split_block};
     use proptest::prelude::*;
 
-    const ALL: [Compression; 5] = [
-        Compression::Off,
-        Compression::Zstd(3),
-        Compression::Zstd(19),
-        Compression::Deflate(6),
-        Compression::Lz4,
-    ];
+    const ALL: [Compression; 5] =
+        [Compression::Off, Compression::Zstd(3), Compression::Zstd(19), Compression::Deflate(6), Compression::Lz4];
 
     fn codec_of(block: &[u8]) -> CodecId {
         split_block(block).unwrap().0
@@ -152,19 +141,10 @@ mod tests {
         let mut noise = vec![0; 20_000];
         blake3::Hasher::new().finalize_xof().fill(&mut noise);
         let mut compressor = Compressor::new();
-        let codecs = [
-            CodecId::Stored,
-            CodecId::Zstd,
-            CodecId::Zstd,
-            CodecId::Deflate,
-            CodecId::Lz4,
-        ];
+        let codecs = [CodecId::Stored, CodecId::Zstd, CodecId::Zstd, CodecId::Deflate, CodecId::Lz4];
         for (compression, codec) in ALL.into_iter().zip(codecs) {
             assert_eq!(codec_of(&compressor.compress(compression, &text).unwrap()), codec);
-            assert_eq!(
-                codec_of(&compressor.compress(compression, &noise).unwrap()),
-                CodecId::Stored
-            );
+            assert_eq!(codec_of(&compressor.compress(compression, &noise).unwrap()), CodecId::Stored);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::context::exists;
 use super::named::record;
 use super::quantity::parse_duration;
-use super::{CommandError, Context, Exit, init, pipe, snapshots, sources, work};
+use super::{CommandError, Context, Exit, Location, init, pipe, snapshots, sources, work};
 use crate::archive::{About, BackupReport, BackupRequest, ParentChoice, Source, Watch, backup};
 use crate::base::hex;
 use crate::base::meter::Meter;
@@ -74,7 +74,7 @@ pub struct Args {
 pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     // Whatever is wrong with the options is said before work begins.
     let parent = parent(args)?;
-    let (plan, paths) = plan(args)?;
+    let (plan, paths) = plan(args, context)?;
     let repository = open(args, context)?;
     let request = BackupRequest {
         // A command is not started for a repository that cannot be opened.
@@ -90,10 +90,13 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     let report = save(&repository, request, context)?;
     tell(args, &report, context)?;
     work::tell_again(&context.output, "could not be saved whole", &report.failed);
-    Ok(if report.failed.is_empty() {
-        Exit::Done
-    } else {
-        Exit::Partial
+    for line in report.notes.iter().chain(&report.damage) {
+        context.output.warn(line);
+    }
+    Ok(match (report.damage.is_empty(), report.statistics.items_failed) {
+        (false, _) => Exit::Damage,
+        (true, 0) => Exit::Done,
+        (true, _) => Exit::Partial,
     })
 }
 
@@ -152,7 +155,7 @@ enum Plan {
 }
 
 /// What is to be saved, and the paths for the snapshot.
-fn plan(args: &Args) -> Result<(Plan, Vec<Vec<u8>>), CommandError> {
+fn plan(args: &Args, context: &Context) -> Result<(Plan, Vec<Vec<u8>>), CommandError> {
     let lists = !args.sources.files_from.is_empty() || !args.sources.files_from0.is_empty();
     let streams = args.stdin_from_command || args.stdin_filename.is_some();
     if streams && (lists || !args.paths.is_empty() && !args.stdin_from_command) {
@@ -171,18 +174,15 @@ fn plan(args: &Args) -> Result<(Plan, Vec<Vec<u8>>), CommandError> {
                 "name what is to be saved, such as `nightjar backup /home`",
             ));
         }
-        let paths = roots
-            .iter()
-            .map(|root| root.path.as_os_str().as_bytes().to_vec())
-            .collect();
-        let selection = args.sources.selection()?;
+        let paths = roots.iter().map(|root| root.path.as_os_str().as_bytes().to_vec()).collect();
+        let mut selection = args.sources.selection()?;
+        // A repository that lies in what it saves would save itself, and grow with every backup.
+        for folder in context.location.iter().flat_map(Location::folders) {
+            selection.leave_out(folder.as_os_str().as_bytes());
+        }
         return Ok((Plan::Paths(roots, selection), paths));
     }
-    let name = args
-        .stdin_filename
-        .as_ref()
-        .map_or(&b"stdin"[..], |name| name.as_bytes())
-        .to_vec();
+    let name = args.stdin_filename.as_ref().map_or(&b"stdin"[..], |name| name.as_bytes()).to_vec();
     check_name(&name).map_err(|error| {
         CommandError::usage(
             format!("`{}` cannot be the name of a file", escape(&name)),
@@ -234,9 +234,7 @@ fn about(args: &Args, paths: Vec<Vec<u8>>, context: &Context) -> About {
 
 fn headline(args: &Args, report: &BackupReport) -> String {
     let parent = report.parent.as_ref();
-    let since = parent
-        .map(|parent| format!(", compared with {}", parent.short()))
-        .unwrap_or_default();
+    let since = parent.map(|parent| format!(", compared with {}", parent.short())).unwrap_or_default();
     match &report.snapshot {
         Some(snapshot) => format!("snapshot {} made{since}", snapshot.short()),
         None if args.dry_run => format!("dry run, nothing was stored{since}"),
@@ -249,14 +247,8 @@ fn tell(args: &Args, report: &BackupReport, context: &Context) -> Result<(), Com
     let time = Duration::from_nanos(s.nanos);
     let speed = rate(s.bytes_read, time);
     let ratio_of_new = ratio(s.bytes_new, s.bytes_stored);
-    let times = ratio_of_new
-        .map(|ratio| format!(", ratio {ratio:.2}"))
-        .unwrap_or_default();
-    let stored = if args.dry_run {
-        String::new()
-    } else {
-        format!(", stored as {}{times}", bytes(s.bytes_stored))
-    };
+    let times = ratio_of_new.map(|ratio| format!(", ratio {ratio:.2}")).unwrap_or_default();
+    let stored = if args.dry_run { String::new() } else { format!(", stored as {}{times}", bytes(s.bytes_stored)) };
     for line in [
         headline(args, report),
         format!(
@@ -268,11 +260,7 @@ fn tell(args: &Args, report: &BackupReport, context: &Context) -> Result<(), Com
             several(s.others, "other")
         ),
         format!("read    {} of {}", bytes(s.bytes_read), bytes(s.bytes_total)),
-        format!(
-            "new     {} in {}{stored}",
-            bytes(s.bytes_new),
-            several(s.chunks_new, "chunk")
-        ),
+        format!("new     {} in {}{stored}", bytes(s.bytes_new), several(s.chunks_new, "chunk")),
         format!("time    {}, {:.1} MB/s", duration(time), speed / 1e6),
     ] {
         output.line(&line)?;
@@ -284,7 +272,7 @@ fn tell(args: &Args, report: &BackupReport, context: &Context) -> Result<(), Com
         "snapshot": snapshot.map(snapshots::json_of), "snapshot_id": snapshot.map(|s| hex::encode(&s.name)),
         "parent": report.parent.as_ref().map(|parent| hex::encode(&parent.name)),
         "statistics": snapshots::statistics(s), "seconds": time.as_secs_f64(), "bytes_per_second": speed,
-        "ratio": ratio_of_new, "failed": work::failed_records(&report.failed),
+        "ratio": ratio_of_new, "failed": work::failed_records(&report.failed), "damage": report.damage, "notes": report.notes,
     }) {
         summary.extend(more);
     }

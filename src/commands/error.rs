@@ -152,11 +152,7 @@ impl CommandError {
 }
 
 fn report(what: impl Into<String>, because: impl Into<String>, hint: impl Into<String>) -> Report {
-    Report {
-        what: what.into(),
-        because: because.into(),
-        hint: hint.into(),
-    }
+    Report { what: what.into(), because: because.into(), hint: hint.into() }
 }
 
 fn exit_of(error: &RepoError) -> Exit {
@@ -189,11 +185,9 @@ fn report_of(error: &RepoError) -> Report {
             "no key slot opens with this password",
             "check which password is used; the recovery key works in its place",
         ),
-        RepoError::TooNew { .. } => report(
-            "could not open the repository",
-            error.to_string(),
-            "use a newer version of nightjar",
-        ),
+        RepoError::TooNew { .. } => {
+            report("could not open the repository", error.to_string(), "use a newer version of nightjar")
+        }
         RepoError::NoPath(path) => report(
             format!("there is no `{}` in the snapshot", escape(path)),
             "none of its directories holds such a name",
@@ -251,14 +245,8 @@ mod tests {
         let storage = |kind: io::ErrorKind| {
             RepoError::from(StorageError::new("read", "config/1", "/repo", io::Error::from(kind)))
         };
-        let damaged = RepoError::Damaged {
-            object: "x".into(),
-            reason: "y".into(),
-        };
-        let too_new = RepoError::TooNew {
-            object: "x".into(),
-            version: 2,
-        };
+        let damaged = RepoError::Damaged { object: "x".into(), reason: "y".into() };
+        let too_new = RepoError::TooNew { object: "x".into(), version: 2 };
         for (error, code) in [
             (RepoError::NoRepository("/x".into()), 10),
             (RepoError::Exists("/x".into()), 1),

@@ -132,17 +132,8 @@ pub(super) fn options(
             "a block has 64K to 4M and at least the size of the largest chunk, a pack 1M to 128M",
         )
     })?;
-    let slot = SlotSecret {
-        secret: secret()?,
-        kdf,
-        label: "password".to_owned(),
-    };
-    Ok(InitOptions {
-        config,
-        suite,
-        slot,
-        recovery: !args.no_recovery_key,
-    })
+    let slot = SlotSecret { secret: secret()?, kdf, label: "password".to_owned() };
+    Ok(InitOptions { config, suite, slot, recovery: !args.no_recovery_key })
 }
 
 fn tell(made: &Initialized, place: &str, context: &Context) -> Result<(), CommandError> {
@@ -200,15 +191,7 @@ mod tests {
     #[test]
     fn chunk_sizes_are_three_powers_of_two() {
         assert_eq!(parse_chunk_sizes("32K/128K/256K"), Ok(ChunkSizes::default()));
-        for bad in [
-            "",
-            "32K",
-            "32K/128K",
-            "32K/128K/256K/1M",
-            "128K/32K/256K",
-            "1K/2K/4K",
-            "a/b/c",
-        ] {
+        for bad in ["", "32K", "32K/128K", "32K/128K/256K/1M", "128K/32K/256K", "1K/2K/4K", "a/b/c"] {
             assert!(parse_chunk_sizes(bad).is_err(), "{bad}");
         }
     }

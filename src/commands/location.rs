@@ -38,6 +38,12 @@ impl Location {
         Ok(Self::Local(PathBuf::from(OsString::from_vec(path.to_vec()))))
     }
 
+    /// The folder, as it was named and as it really is, if it is one of this host.
+    pub(super) fn folders(&self) -> Vec<PathBuf> {
+        let Self::Local(path) = self;
+        [std::path::absolute(path), std::fs::canonicalize(path)].into_iter().flatten().collect()
+    }
+
     /// The storage there; touches nothing.
     #[must_use]
     pub fn storage(&self) -> Arc<LocalStorage> {
@@ -74,14 +80,7 @@ mod tests {
             let location = Location::parse(OsStr::new(text)).unwrap();
             assert_eq!(location, Location::Local(PathBuf::from(path)), "{text}");
         }
-        for text in [
-            "",
-            "local:",
-            "sftp:user@host:/x",
-            "sftp://user@host/x",
-            "s3:https://host/bucket",
-            "x:y",
-        ] {
+        for text in ["", "local:", "sftp:user@host:/x", "sftp://user@host/x", "s3:https://host/bucket", "x:y"] {
             assert!(Location::parse(OsStr::new(text)).is_err(), "{text}");
         }
     }

@@ -45,9 +45,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
 
 /// A path inside a snapshot as it is shown: one `/` before each name, nothing for the root.
 fn normal(path: &[u8]) -> Vec<u8> {
-    let names = path
-        .split(|b| *b == b'/')
-        .filter(|name| !name.is_empty() && *name != b".");
+    let names = path.split(|b| *b == b'/').filter(|name| !name.is_empty() && *name != b".");
     names.flat_map(|name| [b"/", name].concat()).collect()
 }
 
@@ -94,10 +92,9 @@ impl Listing<'_> {
         let shown = if path.is_empty() { "/".to_owned() } else { escape(path) };
         let mut fields = record("warning");
         put_name(&mut fields, "path", if path.is_empty() { b"/" } else { path });
-        self.context.output.warn_about(
-            &format!("the directory `{shown}` cannot be listed whole: {error}"),
-            Value::from(fields),
-        );
+        self.context
+            .output
+            .warn_about(&format!("the directory `{shown}` cannot be listed whole: {error}"), Value::from(fields));
     }
 
     fn show(&self, path: &[u8], node: &Node) -> Result<(), CommandError> {
@@ -121,9 +118,7 @@ impl Listing<'_> {
             NodeKind::CharDevice | NodeKind::BlockDevice => format!("{}, {}", node.rdev.0, node.rdev.1),
             _ => node.size.to_string(),
         };
-        let time = node
-            .mtime
-            .map_or_else(|| "-".to_owned(), |time| when::local(time, &self.context.zone));
+        let time = node.mtime.map_or_else(|| "-".to_owned(), |time| when::local(time, &self.context.zone));
         let target = match node.kind {
             NodeKind::Symlink => format!(" -> {}", escape(&node.target)),
             _ => String::new(),

@@ -30,10 +30,7 @@ pub fn run(args: &Args, program: &clap::Command, context: &Context) -> Result<Ex
     };
     let failed = |error: io::Error| {
         CommandError::failed(
-            format!(
-                "could not write the manual to `{}`",
-                escape(folder.as_os_str().as_bytes())
-            ),
+            format!("could not write the manual to `{}`", escape(folder.as_os_str().as_bytes())),
             error.to_string(),
             "choose a folder that you may write to",
         )

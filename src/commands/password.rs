@@ -70,9 +70,7 @@ fn from_file(path: &Path, output: &Output) -> Result<Zeroizing<String>, CommandE
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if metadata.is_file() && metadata.mode() & 0o044 != 0 {
-        output.warn(&format!(
-            "other users can read the password file `{shown}`; `chmod 600` takes that away"
-        ));
+        output.warn(&format!("other users can read the password file `{shown}`; `chmod 600` takes that away"));
     }
     one_line(&read_short(file).map_err(failed)?)
         .map_err(|because| bad_text(format!("the password file `{shown}` cannot be used"), because))
@@ -80,11 +78,7 @@ fn from_file(path: &Path, output: &Output) -> Result<Zeroizing<String>, CommandE
 
 fn from_command(command: &str) -> Result<Zeroizing<String>, CommandError> {
     let failed = |because: String| {
-        CommandError::password(
-            "the password command failed",
-            because,
-            "run the command by itself and see what it says",
-        )
+        CommandError::password("the password command failed", because, "run the command by itself and see what it says")
     };
     let mut child = Command::new("/bin/sh")
         .args(["-c", command])

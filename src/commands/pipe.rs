@@ -13,10 +13,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command, Stdio};
 
 /// How long one look for more content, or for a request to stop, takes.
-const LOOK: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 200_000_000,
-};
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 
 /// A pipe whose reader is not kept waiting when a stop is asked for.
 struct Pipe {
@@ -38,11 +35,7 @@ impl Read for Pipe {
 /// Standard input as the content of a file called `name`.
 pub(super) fn standard_input(name: Vec<u8>, cancel: &Cancel) -> Result<Stream, CommandError> {
     let input = io::stdin().as_fd().try_clone_to_owned().map_err(|error| {
-        CommandError::failed(
-            "could not read standard input",
-            error.to_string(),
-            "give input with a pipe or `<`",
-        )
+        CommandError::failed("could not read standard input", error.to_string(), "give input with a pipe or `<`")
     })?;
     Ok(stream(name, input, cancel, || Ok(())))
 }
@@ -69,11 +62,7 @@ pub(super) fn command(name: Vec<u8>, words: &[OsString], cancel: &Cancel) -> Res
             .spawn()
             .map_err(failed)?,
     );
-    let output = running
-        .0
-        .stdout
-        .take()
-        .ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
+    let output = running.0.stdout.take().ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
     Ok(stream(name, OwnedFd::from(output), cancel, move || running.end(&shown)))
 }
 
@@ -83,15 +72,8 @@ fn stream(
     cancel: &Cancel,
     finish: impl FnOnce() -> Result<(), String> + Send + 'static,
 ) -> Stream {
-    let pipe = Pipe {
-        file: File::from(from),
-        cancel: cancel.clone(),
-    };
-    Stream {
-        name,
-        reader: Box::new(pipe),
-        finish: Box::new(finish),
-    }
+    let pipe = Pipe { file: File::from(from), cancel: cancel.clone() };
+    Stream { name, reader: Box::new(pipe), finish: Box::new(finish) }
 }
 
 /// A command that does not outlive its backup.

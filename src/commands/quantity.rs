@@ -66,13 +66,7 @@ mod tests {
 
     #[test]
     fn sizes_are_powers_of_1024() {
-        for (text, size) in [
-            ("0", 0),
-            ("4096", 4096),
-            ("32K", 32 << 10),
-            ("1MiB", 1 << 20),
-            ("2g", 2 << 30),
-        ] {
+        for (text, size) in [("0", 0), ("4096", 4096), ("32K", 32 << 10), ("1MiB", 1 << 20), ("2g", 2 << 30)] {
             assert_eq!(parse_size(text), Ok(size));
         }
         for bad in ["", "K", "1.5M", "-1", "1KB", "99999999999T", "1 M"] {

@@ -36,8 +36,7 @@ impl Args {
         let has_all = |tags: &str| tags.split(',').all(|tag| snapshot.tags.iter().any(|t| t == tag));
         let holds = |path: &Path| {
             let tops = snapshot.paths.iter();
-            tops.map(|top| Path::new(std::ffi::OsStr::from_bytes(top)))
-                .any(|top| path.starts_with(top))
+            tops.map(|top| Path::new(std::ffi::OsStr::from_bytes(top))).any(|top| path.starts_with(top))
         };
         one_of(&self.host, &|host| host == snapshot.host)
             && one_of(&self.job, &|job| snapshot.job.as_deref() == Some(job))
@@ -51,24 +50,17 @@ impl Args {
 /// # Errors
 /// When the repository cannot be opened or listed.
 pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
-    let paths: Vec<PathBuf> = args
-        .path
-        .iter()
-        .map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone()))
-        .collect();
+    let paths: Vec<PathBuf> =
+        args.path.iter().map(|path| std::path::absolute(path).unwrap_or_else(|_| path.clone())).collect();
     let repository = context.open()?;
     let list = SnapshotList::load(&repository)?;
-    let mut shown: Vec<&NamedSnapshot> = list
-        .snapshots
-        .iter()
-        .filter(|named| args.selects(&named.snapshot, &paths))
-        .collect();
+    let mut shown: Vec<&NamedSnapshot> =
+        list.snapshots.iter().filter(|named| args.selects(&named.snapshot, &paths)).collect();
     if let Some(last) = args.last {
         shown.drain(..shown.len().saturating_sub(last));
     }
-    let mut table = Table::new(&[
-        "id", "time", "host", "job", "tags", "paths", ">files", ">size", ">new", ">stored", "remarks",
-    ]);
+    let mut table =
+        Table::new(&["id", "time", "host", "job", "tags", "paths", ">files", ">size", ">new", ">stored", "remarks"]);
     for named in &shown {
         context.output.record(&json_of(named))?;
         table.row(row(named, context));
@@ -83,25 +75,17 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     for error in &list.damaged {
         context.output.warn(&error.to_string());
     }
-    Ok(if list.damaged.is_empty() {
-        Exit::Done
-    } else {
-        Exit::Damage
-    })
+    Ok(if list.damaged.is_empty() { Exit::Done } else { Exit::Damage })
 }
 
 fn row(named: &NamedSnapshot, context: &Context) -> Vec<String> {
-    let Snapshot {
-        time,
-        host,
-        job,
-        tags,
-        paths,
-        statistics,
-        ..
-    } = &named.snapshot;
+    let Snapshot { time, host, job, tags, paths, statistics, .. } = &named.snapshot;
     let text = |text: &str| escape(text.as_bytes());
-    let list = |texts: Vec<String>| texts.join(", ");
+    // A line of a table names the first few; `--json` gives all.
+    let list = |texts: Vec<String>| match texts.len() {
+        0..=4 => texts.join(", "),
+        more => format!("{} and {} more", texts[..3].join(", "), count(more as u64 - 3)),
+    };
     vec![
         named.short(),
         when::local(*time, &context.zone),

@@ -4,6 +4,7 @@ use super::CommandError;
 use super::quantity::parse_size;
 use crate::files::{Case, Root, Selection, SelectionError};
 use crate::ui::escape;
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read};
@@ -56,9 +57,7 @@ impl Args {
         for path in &self.exclude_file {
             let name = escape(path.as_os_str().as_bytes());
             let contents = fs::read(path).map_err(|error| unreadable("exclude file", &name, &error))?;
-            selection
-                .exclude_file(&name, &contents, Case::Sensitive)
-                .map_err(|e| wrong(&e))?;
+            selection.exclude_file(&name, &contents, Case::Sensitive).map_err(|e| wrong(&e))?;
         }
         for text in &self.exclude_if_present {
             selection.exclude_if_present(text.as_bytes()).map_err(|e| wrong(&e))?;
@@ -88,11 +87,11 @@ impl Args {
             if absolute { Ok(PathBuf::from("/")) } else { Err(error) }
         });
         let folder = folder.map_err(|error| unreadable("folder", ".", &error))?;
-        let mut roots: Vec<Root> = Vec::new();
+        let (mut roots, mut known) = (Vec::new(), HashSet::new());
         for path in &all {
             let root = Root::new(Path::new(path), &folder)
                 .map_err(|error| unreadable("path", &escape(path.as_bytes()), &error))?;
-            if !roots.contains(&root) {
+            if known.insert(root.clone()) {
                 roots.push(root);
             }
         }
@@ -105,12 +104,8 @@ impl Args {
         let mut add = |name: &str, value: &OsStr| options.push(format!("--{name}={}", escape(value.as_bytes())));
         self.exclude.iter().for_each(|p| add("exclude", p));
         self.iexclude.iter().for_each(|p| add("iexclude", p));
-        self.exclude_file
-            .iter()
-            .for_each(|p| add("exclude-file", p.as_os_str()));
-        self.exclude_if_present
-            .iter()
-            .for_each(|p| add("exclude-if-present", p));
+        self.exclude_file.iter().for_each(|p| add("exclude-file", p.as_os_str()));
+        self.exclude_if_present.iter().for_each(|p| add("exclude-if-present", p));
         if let Some(size) = self.exclude_larger_than {
             options.push(format!("--exclude-larger-than={size}"));
         }
@@ -134,17 +129,8 @@ fn list_in(file: &Path, end: u8) -> Result<Vec<OsString>, CommandError> {
     };
     let text = read.map_err(|error| unreadable("list of paths", &name, &error))?;
     let paths = text.split(|byte| *byte == end);
-    let paths = paths.map(|path| {
-        if end == b'\n' {
-            path.strip_suffix(b"\r").unwrap_or(path)
-        } else {
-            path
-        }
-    });
-    Ok(paths
-        .filter(|path| !path.is_empty())
-        .map(|path| OsString::from_vec(path.to_vec()))
-        .collect())
+    let paths = paths.map(|path| if end == b'\n' { path.strip_suffix(b"\r").unwrap_or(path) } else { path });
+    Ok(paths.filter(|path| !path.is_empty()).map(|path| OsString::from_vec(path.to_vec())).collect())
 }
 
 fn unreadable(what: &str, name: &str, error: &io::Error) -> CommandError {

@@ -56,16 +56,9 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     let (index, index_damaged) = context.index(&repository)?;
     let stored = survey(&repository, &index)?;
     for pack in &stored.missing {
-        context
-            .output
-            .warn(&format!("`{pack}` is in the index, but missing or of another length"));
+        context.output.warn(&format!("`{pack}` is in the index, but missing or of another length"));
     }
-    let found = Found {
-        repository: &repository,
-        index: &index,
-        list: &list,
-        stored: &stored,
-    };
+    let found = Found { repository: &repository, index: &index, list: &list, stored: &stored };
     for (name, value) in found.rows(context) {
         context.output.line(&format!("{name:<24}{value}"))?;
     }
@@ -138,24 +131,15 @@ impl Found<'_> {
             ("cipher", self.repository.suite().as_str().to_owned()),
             ("chunk sizes", sizes.join(" / ")),
             ("compression", config.compression.clone()),
-            (
-                "snapshots",
-                format!("{}, {} in all", count(snapshots), bytes(self.saved())),
-            ),
+            ("snapshots", format!("{}, {} in all", count(snapshots), bytes(self.saved()))),
             ("packs", amount(stored.packs)),
             ("index objects", amount(stored.index)),
-            (
-                "blocks",
-                format!("{blocks}, {} plain, {} sealed", bytes(plain), bytes(sealed)),
-            ),
+            ("blocks", format!("{blocks}, {} plain, {} sealed", bytes(plain), bytes(sealed))),
             ("chunks", count(chunks as u64)),
             ("plain / sealed", times(ratio(plain, sealed))),
             ("snapshots / stored", times(ratio(self.saved(), self.all()))),
             ("stored in all", bytes(self.all())),
-            (
-                "not in the index",
-                format!("{} (left by interrupted runs)", amount(stored.unindexed)),
-            ),
+            ("not in the index", format!("{} (left by interrupted runs)", amount(stored.unindexed))),
         ]
     }
 

@@ -11,10 +11,7 @@ fn timestamp(time: Time) -> Option<Timestamp> {
 /// Date, time and offset in the time zone `zone`.
 pub(super) fn local(time: Time, zone: &TimeZone) -> String {
     match timestamp(time) {
-        Some(moment) => moment
-            .to_zoned_datetime(zone.clone())
-            .strftime("%Y-%m-%d %H:%M:%S %:z")
-            .to_string(),
+        Some(moment) => moment.to_zoned_datetime(zone.clone()).strftime("%Y-%m-%d %H:%M:%S %:z").to_string(),
         None => format!("@{}", time.seconds),
     }
 }

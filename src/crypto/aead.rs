@@ -31,9 +31,7 @@ mod aws_lc {
                 Suite::Aes256Gcm => &AES_256_GCM,
                 Suite::ChaCha20Poly1305 => &CHACHA20_POLY1305,
             };
-            Self(LessSafeKey::new(
-                UnboundKey::new(algorithm, key).expect("both suites have keys of 32 bytes"),
-            ))
+            Self(LessSafeKey::new(UnboundKey::new(algorithm, key).expect("both suites have keys of 32 bytes")))
         }
 
         /// Encrypts `buffer` in place and appends the tag.
@@ -49,10 +47,7 @@ mod aws_lc {
         /// When the bytes are not what was sealed; the buffer is then empty.
         pub fn open(&self, nonce: [u8; 12], buffer: &mut Vec<u8>) -> Result<(), NotAuthentic> {
             let nonce = Nonce::assume_unique_for_key(nonce);
-            let plain = self
-                .0
-                .open_in_place(nonce, Aad::empty(), buffer)
-                .map(|plain| plain.len());
+            let plain = self.0.open_in_place(nonce, Aad::empty(), buffer).map(|plain| plain.len());
             buffer.truncate(plain.unwrap_or(0));
             plain.map(|_| ()).map_err(|_| NotAuthentic)
         }
@@ -60,10 +55,7 @@ mod aws_lc {
 }
 
 #[cfg(any(test, not(feature = "aws-lc")))]
-#[cfg_attr(
-    feature = "aws-lc",
-    expect(unreachable_pub, reason = "here only the cross-check uses it")
-)]
+#[cfg_attr(feature = "aws-lc", expect(unreachable_pub, reason = "here only the cross-check uses it"))]
 mod rust_crypto {
     use super::{NotAuthentic, Suite};
     use aes_gcm::aead::{AeadInOut, KeyInit};

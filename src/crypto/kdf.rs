@@ -48,24 +48,15 @@ pub enum KdfError {
 /// [`KdfError::OtherSort`] when the slot is for a key and the secret is a password.
 pub fn derive(secret: &Secret, kdf: Kdf, salt: &[u8; 32]) -> Result<Zeroizing<[u8; 32]>, KdfError> {
     match kdf {
-        Kdf::Argon2id {
-            memory_kib,
-            passes,
-            lanes,
-        } => {
+        Kdf::Argon2id { memory_kib, passes, lanes } => {
             let failed = |error: argon2::Error| KdfError::Failed(error.to_string());
             let params = Params::new(memory_kib, passes, lanes, Some(32)).map_err(failed)?;
             let mut key = Zeroizing::new([0; 32]);
             let argon = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-            argon
-                .hash_password_into(secret.text.as_bytes(), salt, &mut *key)
-                .map_err(failed)?;
+            argon.hash_password_into(secret.text.as_bytes(), salt, &mut *key).map_err(failed)?;
             Ok(key)
         }
-        Kdf::Key => secret
-            .recovery_key()
-            .map(|key| key.slot_secret())
-            .ok_or(KdfError::OtherSort),
+        Kdf::Key => secret.recovery_key().map(|key| key.slot_secret()).ok_or(KdfError::OtherSort),
     }
 }
 
@@ -77,18 +68,11 @@ mod tests {
 
     #[test]
     fn the_password_hash_is_argon2id_as_others_compute_it() {
-        let kdf = Kdf::Argon2id {
-            memory_kib: 8192,
-            passes: 1,
-            lanes: 4,
-        };
+        let kdf = Kdf::Argon2id { memory_kib: 8192, passes: 1, lanes: 4 };
         let secret = Secret::new("pässword".to_owned().into());
         let key = derive(&secret, kdf, &[7; 32]).unwrap();
         // argon2-cffi 23.1: hash_secret_raw("pässword".encode(), b"\x07"*32, 1, 8192, 4, 32, Type.ID)
-        assert_eq!(
-            hex::encode(&*key),
-            "8b58f78140c6ce69a6796060497504553a6843132de22a54c621c31f307a668b"
-        );
+        assert_eq!(hex::encode(&*key), "8b58f78140c6ce69a6796060497504553a6843132de22a54c621c31f307a668b");
         assert_eq!(derive(&secret, Kdf::Key, &[7; 32]), Err(KdfError::OtherSort));
         assert_eq!(format!("{secret:?}"), "Secret(..)");
     }

@@ -60,9 +60,7 @@ pub struct KeyTable {
 
 impl std::fmt::Debug for KeyTable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("KeyTable")
-            .field("epoch", &self.epoch)
-            .finish_non_exhaustive()
+        f.debug_struct("KeyTable").field("epoch", &self.epoch).finish_non_exhaustive()
     }
 }
 
@@ -79,11 +77,7 @@ impl KeyTable {
             id_data: derive("chunk id data", &keyring.secret),
             id_tree: derive("chunk id tree", &keyring.secret),
             chunker: derive("chunker", &keyring.secret),
-            purposes: keyring
-                .masters
-                .iter()
-                .map(|(epoch, master)| (*epoch, purposes(master)))
-                .collect(),
+            purposes: keyring.masters.iter().map(|(epoch, master)| (*epoch, purposes(master))).collect(),
         }
     }
 
@@ -112,9 +106,7 @@ impl KeyTable {
     #[must_use]
     pub fn gear(&self) -> Box<[u64; 256]> {
         let mut bytes = Zeroizing::new([0; 2048]);
-        blake3::Hasher::new_keyed(&self.chunker)
-            .finalize_xof()
-            .fill(&mut *bytes);
+        blake3::Hasher::new_keyed(&self.chunker).finalize_xof().fill(&mut *bytes);
         let mut gear = Box::new([0; 256]);
         for (value, bytes) in gear.iter_mut().zip(bytes.as_chunks::<8>().0) {
             *value = u64::from_le_bytes(*bytes);
@@ -126,15 +118,7 @@ impl KeyTable {
     #[must_use]
     pub fn begin(&self, class: Class, kind: Option<PackKind>, suite: Suite, salt: [u8; 32]) -> (Header, ObjectKey) {
         let repository = self.repository;
-        let mut header = Header {
-            class,
-            kind,
-            suite,
-            epoch: self.epoch,
-            repository,
-            salt,
-            commitment: [0; 32],
-        };
+        let mut header = Header { class, kind, suite, epoch: self.epoch, repository, salt, commitment: [0; 32] };
         let purpose = self.purpose(&header).expect("the newest epoch has its keys");
         let (key, commitment) = object_key(purpose, &header, None);
         header.commitment = commitment;
@@ -151,11 +135,7 @@ impl KeyTable {
         }
         let purpose = self.purpose(header).ok_or(KeyError::UnknownEpoch(header.epoch))?;
         let (key, commitment) = object_key(purpose, header, None);
-        if bool::from(commitment.ct_eq(&header.commitment)) {
-            Ok(key)
-        } else {
-            Err(KeyError::Commitment)
-        }
+        if bool::from(commitment.ct_eq(&header.commitment)) { Ok(key) } else { Err(KeyError::Commitment) }
     }
 
     fn purpose(&self, header: &Header) -> Option<&Key> {
@@ -196,12 +176,7 @@ fn object_key(secret: &Key, header: &Header, kdf: Option<[u8; KDF_LEN]>) -> (Obj
     let mut output = hasher.finalize_xof();
     output.fill(&mut *key);
     output.fill(&mut commitment);
-    (
-        ObjectKey {
-            cipher: Cipher::new(header.suite, &key),
-        },
-        commitment,
-    )
+    (ObjectKey { cipher: Cipher::new(header.suite, &key) }, commitment)
 }
 
 fn derive(purpose: &str, secret: &[u8; 32]) -> Key {
@@ -267,10 +242,7 @@ mod tests {
         };
         assert_eq!(altered(&|h| h.suite = Suite::ChaCha20Poly1305), KeyError::Commitment);
         assert_eq!(altered(&|h| h.kind = Some(PackKind::Tree)), KeyError::Commitment);
-        assert_eq!(
-            altered(&|h| (h.class, h.kind) = (Class::Index, None)),
-            KeyError::Commitment
-        );
+        assert_eq!(altered(&|h| (h.class, h.kind) = (Class::Index, None)), KeyError::Commitment);
         assert_eq!(altered(&|h| h.epoch = 1), KeyError::Commitment);
         assert_eq!(altered(&|h| h.epoch = 3), KeyError::UnknownEpoch(3));
         assert_eq!(altered(&|h| h.salt[0] ^= 1), KeyError::Commitment);

@@ -41,10 +41,7 @@ impl RecoveryKey {
     /// The key as 24 words of BIP-39.
     #[must_use]
     pub fn to_words(&self) -> Vec<&'static str> {
-        bip39::Mnemonic::from_entropy(&*self.0)
-            .expect("32 bytes make 24 words")
-            .words()
-            .collect()
+        bip39::Mnemonic::from_entropy(&*self.0).expect("32 bytes make 24 words").words().collect()
     }
 
     /// The key in `text`, if the text is a recovery key whose checksum is right.
@@ -128,13 +125,7 @@ mod tests {
 
     #[test]
     fn a_password_is_no_recovery_key() {
-        for text in [
-            "",
-            "nj1-",
-            "correct horse battery staple",
-            "nj1-aaaaaaa-aaaaaaa",
-            "nj1-1",
-        ] {
+        for text in ["", "nj1-", "correct horse battery staple", "nj1-aaaaaaa-aaaaaaa", "nj1-1"] {
             assert_eq!(RecoveryKey::parse(text), None, "{text}");
         }
     }

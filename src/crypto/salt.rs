@@ -18,12 +18,7 @@ impl SaltSource {
     /// A source; `process` is what tells this process from others, such as boot id and process id.
     #[must_use]
     pub fn new(entropy: Arc<dyn Entropy>, clock: Arc<dyn Clock>, process: &[u8]) -> Self {
-        Self {
-            entropy,
-            clock,
-            process: process.to_vec(),
-            counter: AtomicU64::new(0),
-        }
+        Self { entropy, clock, process: process.to_vec(), counter: AtomicU64::new(0) }
     }
 
     /// A new salt for an object that is known to hold `contents`.
@@ -76,13 +71,7 @@ mod tests {
     fn salts_differ_even_when_the_random_generator_is_broken() {
         let source = |process: &[u8]| SaltSource::new(Arc::new(Broken), Arc::new(ManualClock::default()), process);
         let (a, b) = (source(b"host a"), source(b"host b"));
-        let salts = [
-            a.next(&[]),
-            a.next(&[]),
-            b.next(&[]),
-            b.next(&[b"contents"]),
-            source(b"host b").next(&[b"x"]),
-        ];
+        let salts = [a.next(&[]), a.next(&[]), b.next(&[]), b.next(&[b"contents"]), source(b"host b").next(&[b"x"])];
         let salts: Vec<_> = salts.into_iter().map(Result::unwrap).collect();
         assert!((1..5).all(|n| !salts[..n].contains(&salts[n])), "all five differ");
     }

@@ -18,11 +18,7 @@ fn key(salt: u8) -> Arc<ObjectKey> {
         label: String::new(),
         created: Time { seconds: 0, nanos: 0 },
     };
-    Arc::new(
-        KeyTable::new(&keyring)
-            .begin(Class::Pack, Some(PackKind::Data), Suite::Aes256Gcm, [salt; 32])
-            .1,
-    )
+    Arc::new(KeyTable::new(&keyring).begin(Class::Pack, Some(PackKind::Data), Suite::Aes256Gcm, [salt; 32]).1)
 }
 
 fn job(ticket: u64, operation: Operation, input: Vec<u8>, plain_len: usize) -> Job {
@@ -55,19 +51,12 @@ fn run(engine: &dyn Engine, jobs: impl IntoIterator<Item = Job>) -> BTreeMap<u64
 }
 
 fn text(n: u64) -> Vec<u8> {
-    format!("block {n}, ")
-        .into_bytes()
-        .repeat(usize::try_from(n * 37 % 5000 + 1).unwrap())
+    format!("block {n}, ").into_bytes().repeat(usize::try_from(n * 37 % 5000 + 1).unwrap())
 }
 
 fn every_job_comes_back_once_and_opens_again(engine: &dyn Engine) {
     let software = SoftwareEngine::new(2, 4).unwrap();
-    for compression in [
-        Compression::Off,
-        Compression::Zstd(1),
-        Compression::Deflate(1),
-        Compression::Lz4,
-    ] {
+    for compression in [Compression::Off, Compression::Zstd(1), Compression::Deflate(1), Compression::Lz4] {
         let seal = (0..200).map(|n| job(n, Operation::Seal(compression), text(n), text(n).len()));
         let sealed = run(engine, seal);
         assert_eq!(sealed.len(), 200);
@@ -82,10 +71,7 @@ fn every_job_comes_back_once_and_opens_again(engine: &dyn Engine) {
 }
 
 fn damage_is_the_datas_fault(engine: &dyn Engine) {
-    let sealed = run(
-        engine,
-        [job(0, Operation::Seal(Compression::AUTO), text(9), text(9).len())],
-    );
+    let sealed = run(engine, [job(0, Operation::Seal(Compression::AUTO), text(9), text(9).len())]);
     let sealed = sealed[&0].outcome.clone().unwrap();
     let length = text(9).len();
     let mut flipped = sealed.clone();
@@ -96,10 +82,7 @@ fn damage_is_the_datas_fault(engine: &dyn Engine) {
         job(0, Operation::Open, vec![], length),
         job(1, Operation::Open, sealed.clone(), length),
         job(0, Operation::Open, sealed.clone(), length + 1),
-        Job {
-            key: key(2),
-            ..job(0, Operation::Open, sealed, length)
-        },
+        Job { key: key(2), ..job(0, Operation::Open, sealed, length) },
     ];
     for (ticket, case) in (0..).zip(&mut cases) {
         case.ticket = ticket;
@@ -113,9 +96,7 @@ fn damage_is_the_datas_fault(engine: &dyn Engine) {
 
 fn a_dropped_lane_leaves_the_others_alone(engine: &dyn Engine) {
     let mut lane = engine.lane().unwrap();
-    let mut jobs: VecDeque<Job> = (0..50)
-        .map(|n| job(n, Operation::Seal(Compression::AUTO), text(n), 1))
-        .collect();
+    let mut jobs: VecDeque<Job> = (0..50).map(|n| job(n, Operation::Seal(Compression::AUTO), text(n), 1)).collect();
     assert_eq!(lane.submit(&mut jobs), lane.depth());
     drop(lane);
     every_job_comes_back_once_and_opens_again(engine);

@@ -67,10 +67,7 @@ impl Contexts {
     pub fn run(&mut self, job: &Job) -> Result<Vec<u8>, EngineError> {
         match job.operation {
             Operation::Seal(compression) => {
-                let mut block = self
-                    .compressor
-                    .compress(compression, &job.input)
-                    .map_err(EngineError::Device)?;
+                let mut block = self.compressor.compress(compression, &job.input).map_err(EngineError::Device)?;
                 job.key.seal(Part::Block, u64::from(job.number), &mut block);
                 Ok(block)
             }

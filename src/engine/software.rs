@@ -31,16 +31,10 @@ impl SoftwareEngine {
         let (queue, tasks) = unbounded::<Task>();
         let worker = |n: usize| {
             let tasks = tasks.clone();
-            std::thread::Builder::new()
-                .name(format!("seal-{n}"))
-                .spawn(move || work(&tasks))
+            std::thread::Builder::new().name(format!("seal-{n}")).spawn(move || work(&tasks))
         };
         let workers = (0..threads.max(1)).map(worker).collect::<Result<_, _>>()?;
-        Ok(Self {
-            queue: Some(queue),
-            workers,
-            depth: depth.max(1),
-        })
+        Ok(Self { queue: Some(queue), workers, depth: depth.max(1) })
     }
 }
 
@@ -63,17 +57,8 @@ impl Engine for SoftwareEngine {
 
     fn lane(&self) -> Result<Box<dyn Lane>, EngineError> {
         let (reply, done) = bounded(self.depth);
-        let queue = self
-            .queue
-            .clone()
-            .ok_or_else(|| EngineError::Device("the engine has stopped".to_owned()))?;
-        Ok(Box::new(SoftwareLane {
-            queue,
-            reply,
-            done,
-            in_flight: 0,
-            depth: self.depth,
-        }))
+        let queue = self.queue.clone().ok_or_else(|| EngineError::Device("the engine has stopped".to_owned()))?;
+        Ok(Box::new(SoftwareLane { queue, reply, done, in_flight: 0, depth: self.depth }))
     }
 }
 
@@ -104,10 +89,7 @@ impl Lane for SoftwareLane {
         let mut taken = 0;
         while self.in_flight < self.depth {
             let Some(job) = jobs.pop_front() else { break };
-            let task = Task {
-                job,
-                reply: self.reply.clone(),
-            };
+            let task = Task { job, reply: self.reply.clone() };
             if let Err(refused) = self.queue.send(task) {
                 jobs.push_front(refused.into_inner().job);
                 break;

@@ -73,10 +73,7 @@ pub(super) fn read_xattrs(place: Place<'_>) -> io::Result<Vec<Xattr>> {
         match value {
             Ok(value) => {
                 left = less(left, name.len() + value.len())?;
-                xattrs.push(Xattr {
-                    name: name.to_vec(),
-                    value,
-                });
+                xattrs.push(Xattr { name: name.to_vec(), value });
             }
             Err(Errno::NODATA) => {}
             Err(error) => return Err(error.into()),
@@ -146,20 +143,12 @@ pub(super) fn write_flags(file: impl AsFd, flags: u32) -> io::Result<()> {
     // Flags that forbid further changes come last.
     let locks = IFlags::APPEND.union(IFlags::IMMUTABLE);
     let mut now = current;
-    for flag in missing
-        .difference(locks)
-        .iter()
-        .chain(missing.intersection(locks).iter())
-    {
+    for flag in missing.difference(locks).iter().chain(missing.intersection(locks).iter()) {
         if ioctl_setflags(file.as_fd(), now.union(flag)).is_ok() {
             now = now.union(flag);
         }
     }
-    if now.contains(wanted) {
-        Ok(())
-    } else {
-        Err(first.into())
-    }
+    if now.contains(wanted) { Ok(()) } else { Err(first.into()) }
 }
 
 #[cfg(test)]

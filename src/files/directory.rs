@@ -47,18 +47,11 @@ impl Pool {
     }
 
     pub(super) fn has_flags(&self, device: u64) -> bool {
-        !self
-            .without_flags
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .contains(&device)
+        !self.without_flags.lock().unwrap_or_else(PoisonError::into_inner).contains(&device)
     }
 
     pub(super) fn remember_without_flags(&self, device: u64) {
-        self.without_flags
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(device);
+        self.without_flags.lock().unwrap_or_else(PoisonError::into_inner).push(device);
     }
 }
 
@@ -77,12 +70,7 @@ pub struct Directory {
 impl Directory {
     /// The directory `/`, to walk from.
     pub(super) fn top(pool: &Arc<Pool>) -> io::Result<Arc<Self>> {
-        Self::adopt(
-            None,
-            b"/",
-            OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
-            Arc::clone(pool),
-        )
+        Self::adopt(None, b"/", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Arc::clone(pool))
     }
 
     /// Opens the directory `name` in `parent`; `flags` say how (to list it, or as a mere path; following links or not).
@@ -128,13 +116,7 @@ impl Directory {
     }
 
     fn close(&self) {
-        if self
-            .handle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
-            .is_some()
-        {
+        if self.handle.lock().unwrap_or_else(PoisonError::into_inner).take().is_some() {
             self.pool.open.fetch_sub(1, Ordering::Relaxed);
         }
     }
@@ -144,10 +126,7 @@ impl Directory {
         if self.is(stat.st_dev, stat.st_ino) {
             return Ok(Arc::new(handle));
         }
-        Err(io::Error::new(
-            io::ErrorKind::NotFound,
-            "the directory was replaced while it was read",
-        ))
+        Err(io::Error::new(io::ErrorKind::NotFound, "the directory was replaced while it was read"))
     }
 
     /// The handle, opened again from the nearest open directory above when it was closed; every step must lead to the
@@ -253,8 +232,7 @@ impl Names {
 
     pub(super) fn sort(&mut self) {
         let bytes = &self.bytes;
-        self.entries
-            .sort_unstable_by_key(|(at, length, _)| &bytes[*at..*at + usize::from(*length)]);
+        self.entries.sort_unstable_by_key(|(at, length, _)| &bytes[*at..*at + usize::from(*length)]);
     }
 
     pub(super) fn get(&self, index: usize) -> Option<(&[u8], FileType)> {
@@ -264,9 +242,7 @@ impl Names {
 
     pub(super) fn has(&self, name: &[u8]) -> bool {
         let bytes = &self.bytes;
-        self.entries
-            .binary_search_by_key(&name, |(at, length, _)| &bytes[*at..*at + usize::from(*length)])
-            .is_ok()
+        self.entries.binary_search_by_key(&name, |(at, length, _)| &bytes[*at..*at + usize::from(*length)]).is_ok()
     }
 }
 

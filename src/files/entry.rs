@@ -49,10 +49,7 @@ impl Entry {
         if same && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
             return Ok(File::from(file));
         }
-        Err(io::Error::new(
-            io::ErrorKind::NotFound,
-            "the file was replaced while it was read",
-        ))
+        Err(io::Error::new(io::ErrorKind::NotFound, "the file was replaced while it was read"))
     }
 
     /// Adds extended attributes and inode flags to the node; may be called on any thread. `file`, when at hand, is what
@@ -144,10 +141,7 @@ pub(super) fn device_of(stat: &Statx) -> u64 {
 
 /// File systems in user space may say anything; a record with a billion nanoseconds could not be read again.
 fn time(time: StatxTimestamp) -> Time {
-    Time {
-        seconds: time.tv_sec,
-        nanos: time.tv_nsec.min(999_999_999),
-    }
+    Time { seconds: time.tv_sec, nanos: time.tv_nsec.min(999_999_999) }
 }
 
 /// Names of users and groups, asked of the system once each.

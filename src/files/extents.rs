@@ -20,12 +20,7 @@ pub enum Segment {
 /// Moves the file's position: read with `read_at`. Where the file system does not tell (or errs), the rest is data.
 #[must_use]
 pub fn extents(file: &File, size: u64) -> Extents<'_> {
-    Extents {
-        file,
-        size,
-        position: 0,
-        data_until: 0,
-    }
+    Extents { file, size, position: 0, data_until: 0 }
 }
 
 /// Made by [`extents`].
@@ -91,11 +86,7 @@ mod tests {
             expected_start = range.end;
         }
         assert_eq!(expected_start, size);
-        let data: Vec<_> = segments
-            .iter()
-            .filter(|s| matches!(s, Segment::Data(_)))
-            .cloned()
-            .collect();
+        let data: Vec<_> = segments.iter().filter(|s| matches!(s, Segment::Data(_))).cloned().collect();
         if segments.len() == 1 {
             println!("skipped: the file system does not tell holes");
         } else {

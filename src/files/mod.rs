@@ -4,7 +4,7 @@
 //! `PATH_MAX` can lead astray. The room knows nothing of chunks and repositories: it gives and takes
 //! [`Node`](crate::format::Node)s and open files.
 //!
-//! Source: a [`Walker`] meets entries in the order trees are stored in (chapter 8 of `repo-format.md`), as a
+//! Source: a [`Walker`] meets entries in the order trees are stored in (chapter 9 of `repo-format.md`), as a
 //! [`Selection`] allows. Target: a [`Target`] puts entries into a directory and never writes outside it.
 
 mod attributes;

@@ -16,16 +16,10 @@ pub fn absolute(path: &Path, cwd: &Path) -> io::Result<PathBuf> {
     let joined = cwd.join(path);
     let bytes = joined.as_os_str().as_bytes();
     if bytes.first() != Some(&b'/') {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "the working directory is not absolute",
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the working directory is not absolute"));
     }
     if bytes.contains(&0) {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "a path cannot hold a NUL byte",
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a path cannot hold a NUL byte"));
     }
     let mut result = PathBuf::from("/");
     for part in bytes.split(|b| *b == b'/') {
@@ -42,7 +36,7 @@ pub fn absolute(path: &Path, cwd: &Path) -> io::Result<PathBuf> {
 }
 
 /// A path to be saved.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Root {
     /// Where it is; absolute and normal, as [`absolute`] gives it.
     pub path: PathBuf,
@@ -57,10 +51,7 @@ impl Root {
     /// As [`absolute`].
     pub fn new(path: &Path, cwd: &Path) -> io::Result<Self> {
         let text = path.as_os_str().as_bytes();
-        Ok(Self {
-            path: absolute(path, cwd)?,
-            follow: text.ends_with(b"/") || text.ends_with(b"/.") || text == b".",
-        })
+        Ok(Self { path: absolute(path, cwd)?, follow: text.ends_with(b"/") || text.ends_with(b"/.") || text == b"." })
     }
 }
 
@@ -93,11 +84,7 @@ mod tests {
     #[test]
     fn a_slash_at_the_end_means_the_link_is_followed() {
         for (path, follow) in [("a", false), ("a/", true), ("a/.", true), (".", true), ("a.", false)] {
-            assert_eq!(
-                Root::new(Path::new(path), Path::new("/")).unwrap().follow,
-                follow,
-                "{path}"
-            );
+            assert_eq!(Root::new(Path::new(path), Path::new("/")).unwrap().follow, follow, "{path}");
         }
     }
 }

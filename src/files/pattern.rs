@@ -107,13 +107,7 @@ impl Pattern {
         }
         let folded = if ignore_case { fold(text) } else { text.to_vec() };
         let parts = parts(&tokens(&folded, ignore_case)?, anchor);
-        Ok(Some(Self {
-            parts,
-            negated,
-            directories_only,
-            anchor,
-            ignore_case,
-        }))
+        Ok(Some(Self { parts, negated, directories_only, anchor, ignore_case }))
     }
 
     /// Whether the whole of `path` (components joined by `/`, no slash in front) matches.
@@ -162,11 +156,7 @@ fn tokens(text: &[u8], ignore_case: bool) -> Result<Vec<Token>, PatternError> {
             b'\\' => {
                 let (&escaped, after) = rest.split_first().ok_or(PatternError::OpenEscape)?;
                 rest = after;
-                if escaped == b'/' {
-                    Token::Slash
-                } else {
-                    Token::Byte(escaped)
-                }
+                if escaped == b'/' { Token::Slash } else { Token::Byte(escaped) }
             }
             b'/' => Token::Slash,
             b'?' => Token::AnyByte,
@@ -209,12 +199,7 @@ fn bracket(text: &[u8], ignore_case: bool) -> Result<(ByteSet, bool, &[u8]), Pat
                 previous = None;
             }
             b'[' if at(i + 1)? == b':' => {
-                let close = i
-                    + 2
-                    + text[i + 2..]
-                        .iter()
-                        .position(|b| *b == b']')
-                        .ok_or(PatternError::OpenBracket)?;
+                let close = i + 2 + text[i + 2..].iter().position(|b| *b == b']').ok_or(PatternError::OpenBracket)?;
                 if close > i + 2 && text[close - 1] == b':' {
                     add_class(&mut set, &text[i + 2..close - 1], ignore_case)?;
                     i = close;
@@ -281,16 +266,7 @@ fn parts(tokens: &[Token], anchor: Anchor) -> Vec<Part> {
 }
 
 fn literal(tokens: &[Token]) -> Option<Vec<u8>> {
-    tokens
-        .iter()
-        .map(|token| {
-            if let Token::Byte(byte) = token {
-                Some(*byte)
-            } else {
-                None
-            }
-        })
-        .collect()
+    tokens.iter().map(|token| if let Token::Byte(byte) = token { Some(*byte) } else { None }).collect()
 }
 
 impl Part {
@@ -391,9 +367,7 @@ mod tests {
 
     #[test]
     fn many_stars_do_not_take_for_ever() {
-        let pattern = Pattern::parse(b"/**/*a*a*a*a*a*a*a*b/**/*a*a*a*a*a*b/**/x", false)
-            .unwrap()
-            .unwrap();
+        let pattern = Pattern::parse(b"/**/*a*a*a*a*a*a*a*b/**/*a*a*a*a*a*b/**/x", false).unwrap().unwrap();
         let path = vec!["a".repeat(200); 20].join("/");
         assert!(!pattern.matches(path.as_bytes()));
     }
@@ -401,10 +375,7 @@ mod tests {
     #[test]
     fn case_is_ignored_beyond_ascii_and_in_classes() {
         let matches = |pattern: &str, path: &[u8]| {
-            Pattern::parse(pattern.as_bytes(), true)
-                .unwrap()
-                .unwrap()
-                .matches(&super::fold(path))
+            Pattern::parse(pattern.as_bytes(), true).unwrap().unwrap().matches(&super::fold(path))
         };
         assert!(matches("*.ÄÖ", "X.äÖ".as_bytes()));
         assert!(matches("[A-C][[:UPPER:]]", b"bz") && matches("[a-c][[:lower:]]", b"BZ"));

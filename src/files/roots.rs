@@ -33,12 +33,7 @@ impl Roots {
         let mut branches = vec![Branch::default()];
         for root in roots {
             let mut at = 0;
-            let components = root
-                .path
-                .as_os_str()
-                .as_bytes()
-                .split(|b| *b == b'/')
-                .filter(|name| !name.is_empty());
+            let components = root.path.as_os_str().as_bytes().split(|b| *b == b'/').filter(|name| !name.is_empty());
             for name in components {
                 let new = branches.len();
                 at = *branches[at].children.entry(name.to_vec()).or_insert(new);

@@ -57,6 +57,8 @@ pub(super) struct Tag {
 pub struct Selection {
     patterns: Vec<Pattern>,
     folding: bool,
+    /// Absolute paths that are left out whatever the patterns say.
+    left_out: Vec<Vec<u8>>,
     pub(super) tags: Vec<Tag>,
     pub(super) largest: Option<u64>,
     pub(super) one_file_system: bool,
@@ -120,10 +122,7 @@ impl Selection {
 
     /// Of directories with a valid `CACHEDIR.TAG`, saves nothing but the directory and the tag.
     pub fn exclude_caches(&mut self) {
-        self.tags.push(Tag {
-            name: b"CACHEDIR.TAG".to_vec(),
-            header: CACHE_SIGNATURE.to_vec(),
-        });
+        self.tags.push(Tag { name: b"CACHEDIR.TAG".to_vec(), header: CACHE_SIGNATURE.to_vec() });
     }
 
     /// Of directories that hold a file as `NAME[:HEADER]` says, saves nothing but the directory and that file; with
@@ -137,10 +136,7 @@ impl Selection {
         if matches!(name.as_slice(), b"" | b"." | b"..") || name.iter().any(|b| matches!(b, b'/' | 0)) {
             return Err(SelectionError::TagName(String::from_utf8_lossy(&name).into_owned()));
         }
-        self.tags.push(Tag {
-            name,
-            header: split.next().unwrap_or_default().to_vec(),
-        });
+        self.tags.push(Tag { name, header: split.next().unwrap_or_default().to_vec() });
         Ok(())
     }
 
@@ -154,28 +150,28 @@ impl Selection {
         self.one_file_system = true;
     }
 
+    /// Leaves out what stands at `path` (absolute) wherever it is met below a root.
+    pub fn leave_out(&mut self, path: &[u8]) {
+        self.left_out.push(path.to_vec());
+    }
+
     /// Whether the patterns leave out `path` (absolute), which lies below a root and starts, relative to that root, at
     /// byte `base`. Says nothing about the directories above it.
     #[must_use]
     pub fn excludes(&self, path: &[u8], base: usize, is_directory: bool) -> bool {
+        if self.left_out.iter().any(|out| out == path) {
+            return true;
+        }
         if self.patterns.is_empty() {
             return false;
         }
-        let folded = if self.folding {
-            fold_at(path, base)
-        } else {
-            (Vec::new(), 0)
-        };
+        let folded = if self.folding { fold_at(path, base) } else { (Vec::new(), 0) };
         self.patterns
             .iter()
             .rev()
             .filter(|pattern| is_directory || !pattern.directories_only)
             .find(|pattern| {
-                let (path, base) = if pattern.ignore_case {
-                    (folded.0.as_slice(), folded.1)
-                } else {
-                    (path, base)
-                };
+                let (path, base) = if pattern.ignore_case { (folded.0.as_slice(), folded.1) } else { (path, base) };
                 matches(pattern, path, base)
             })
             .is_some_and(|pattern| !pattern.negated)
@@ -308,23 +304,14 @@ mod tests {
         let is_directory = path.ends_with(b"/");
         let path = path.strip_suffix(b"/").unwrap_or(path);
         let whole = [b"/r/", path].concat();
-        (0..path.len())
-            .filter(|i| path[*i] == b'/')
-            .any(|i| selection.excludes(&whole[..3 + i], 3, true))
+        (0..path.len()).filter(|i| path[*i] == b'/').any(|i| selection.excludes(&whole[..3 + i], 3, true))
             || selection.excludes(&whole, 3, is_directory)
     }
 
     fn git_says(dir: &std::path::Path, lines: &str, path: &str) -> bool {
         std::fs::write(dir.join(".gitignore"), lines).unwrap();
         let mut git = Command::new("git")
-            .args([
-                "-c",
-                "core.excludesFile=",
-                "check-ignore",
-                "--no-index",
-                "-z",
-                "--stdin",
-            ])
+            .args(["-c", "core.excludesFile=", "check-ignore", "--no-index", "-z", "--stdin"])
             .current_dir(dir)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -338,12 +325,7 @@ mod tests {
     fn patterns_mean_what_git_means_by_them() {
         assert!(CASES.len() >= 60);
         let dir = tempfile::tempdir().unwrap();
-        if !Command::new("git")
-            .args(["init", "-q"])
-            .current_dir(dir.path())
-            .status()
-            .is_ok_and(|s| s.success())
-        {
+        if !Command::new("git").args(["init", "-q"]).current_dir(dir.path()).status().is_ok_and(|s| s.success()) {
             println!("skipped: git is missing");
             return;
         }
@@ -359,11 +341,7 @@ mod tests {
             selection.exclude_file("f", lines.as_bytes(), Case::Sensitive).unwrap();
             // git takes a slash at the end as part of the name, and sees on disk that it is a directory.
             let expected = git_says(dir.path(), lines, path.trim_end_matches('/'));
-            assert_eq!(
-                excluded(&selection, path.as_bytes()),
-                expected,
-                "{lines:?} against {path:?}"
-            );
+            assert_eq!(excluded(&selection, path.as_bytes()), expected, "{lines:?} against {path:?}");
             let top = dir.path().join(path.split('/').next().unwrap());
             if top.is_dir() {
                 std::fs::remove_dir_all(top).unwrap();
@@ -401,19 +379,11 @@ mod tests {
     #[test]
     fn a_bad_pattern_is_named_with_file_and_line() {
         let mut selection = Selection::new();
-        let error = selection
-            .exclude_file("rules", b"*.o\n\nfoo[a\n", Case::Sensitive)
-            .unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "bad pattern `foo[a` in `rules`, line 3: `[` without `]`"
-        );
+        let error = selection.exclude_file("rules", b"*.o\n\nfoo[a\n", Case::Sensitive).unwrap_err();
+        assert_eq!(error.to_string(), "bad pattern `foo[a` in `rules`, line 3: `[` without `]`");
         let error = selection.exclude(b"a\\", Case::Sensitive).unwrap_err();
         assert_eq!(error.to_string(), "bad pattern `a\\`: nothing follows the last `\\`");
-        assert!(matches!(
-            selection.exclude_if_present(b"a/b:x"),
-            Err(SelectionError::TagName(_))
-        ));
+        assert!(matches!(selection.exclude_if_present(b"a/b:x"), Err(SelectionError::TagName(_))));
         assert!(selection.exclude_if_present(b":x").is_err());
     }
 }

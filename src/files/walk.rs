@@ -93,11 +93,7 @@ impl Walker {
             buffer: Vec::with_capacity(LIST_BUFFER),
         };
         if let Err(error) = walker.start() {
-            walker.pending.push_back(Event::Unreadable(Unreadable {
-                path: b"/".to_vec(),
-                error,
-                root: true,
-            }));
+            walker.pending.push_back(Event::Unreadable(Unreadable { path: b"/".to_vec(), error, root: true }));
         }
         walker
     }
@@ -109,12 +105,7 @@ impl Walker {
             self.push(Some(top), Scope::Passage, Some(0));
             return Ok(());
         }
-        let device = device_of(&statx(
-            &*top.handle()?,
-            c".",
-            AtFlags::empty(),
-            StatxFlags::BASIC_STATS,
-        )?);
+        let device = device_of(&statx(&*top.handle()?, c".", AtFlags::empty(), StatxFlags::BASIC_STATS)?);
         let listed = Directory::open(&top, b".", OFlags::RDONLY)?;
         self.push(Some(listed), Scope::Selected { base: 1, device }, Some(0));
         Ok(())
@@ -143,25 +134,13 @@ impl Walker {
                 result
             });
             if let Err(error) = listed.and_then(|result| result) {
-                let path = if self.path.is_empty() {
-                    b"/".to_vec()
-                } else {
-                    self.path.clone()
-                };
-                self.pending.push_back(Event::Unreadable(Unreadable {
-                    path,
-                    error,
-                    root: false,
-                }));
+                let path = if self.path.is_empty() { b"/".to_vec() } else { self.path.clone() };
+                self.pending.push_back(Event::Unreadable(Unreadable { path, error, root: false }));
             }
         }
         // Roots are met even where the listing does not show them, so that a missing one is reported.
         if let Some(branch) = self.roots.get(branch) {
-            let hidden: Vec<_> = branch
-                .names()
-                .filter(|name| !frame.names.has(name))
-                .map(<[u8]>::to_vec)
-                .collect();
+            let hidden: Vec<_> = branch.names().filter(|name| !frame.names.has(name)).map(<[u8]>::to_vec).collect();
             for name in &hidden {
                 frame.names.push(name, FileType::Unknown);
             }
@@ -226,8 +205,7 @@ impl Walker {
 
     fn unreadable(&mut self, error: io::Error, root: bool) {
         let path = self.path.clone();
-        self.pending
-            .push_back(Event::Unreadable(Unreadable { path, error, root }));
+        self.pending.push_back(Event::Unreadable(Unreadable { path, error, root }));
     }
 
     /// Tells of each root at and below the current path that it cannot be reached.
@@ -238,14 +216,8 @@ impl Walker {
     fn lost_paths(&mut self, error: &io::Error, below: Vec<Vec<u8>>) {
         for below in below {
             let path = [self.path.as_slice(), &below].concat();
-            let error = error
-                .raw_os_error()
-                .map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
-            self.pending.push_back(Event::Unreadable(Unreadable {
-                path,
-                error,
-                root: true,
-            }));
+            let error = error.raw_os_error().map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
+            self.pending.push_back(Event::Unreadable(Unreadable { path, error, root: true }));
         }
     }
 
@@ -318,10 +290,7 @@ impl Walker {
             Err(error) => {
                 problem = Some(error);
                 // What lies below may be reachable even where listing is forbidden.
-                (
-                    visit.open(&entry.node.name, OFlags::PATH, inode).ok().flatten(),
-                    Scope::Passage,
-                )
+                (visit.open(&entry.node.name, OFlags::PATH, inode).ok().flatten(), Scope::Passage)
             }
         };
         entry.own.clone_from(&directory);
@@ -380,10 +349,7 @@ impl Visit {
 
     /// What is wanted of this entry, given that something is.
     fn scope_of(&self, selection: &Selection, path: &[u8], is_directory: bool, device: u64) -> Scope {
-        let own = Scope::Selected {
-            base: path.len() + 1,
-            device,
-        };
+        let own = Scope::Selected { base: path.len() + 1, device };
         let excluded = self.is_excluded(selection, path, is_directory);
         match self.scope {
             Scope::Selected { device: above, .. } if self.is_root => {
@@ -397,32 +363,16 @@ impl Visit {
     }
 
     fn look(&self, name: &[u8]) -> io::Result<Statx> {
-        let follow = if self.links == Links::Follow {
-            AtFlags::empty()
-        } else {
-            AtFlags::SYMLINK_NOFOLLOW
-        };
+        let follow = if self.links == Links::Follow { AtFlags::empty() } else { AtFlags::SYMLINK_NOFOLLOW };
         let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
-        Ok(statx(
-            &*self.parent.handle()?,
-            name,
-            follow | AtFlags::NO_AUTOMOUNT,
-            wanted,
-        )?)
+        Ok(statx(&*self.parent.handle()?, name, follow | AtFlags::NO_AUTOMOUNT, wanted)?)
     }
 
     fn open(&self, name: &[u8], flags: OFlags, expected: Option<(u64, u64)>) -> io::Result<Option<Arc<Directory>>> {
-        let nofollow = if self.links == Links::Follow {
-            OFlags::empty()
-        } else {
-            OFlags::NOFOLLOW
-        };
+        let nofollow = if self.links == Links::Follow { OFlags::empty() } else { OFlags::NOFOLLOW };
         let directory = Directory::open(&self.parent, name, flags | nofollow)?;
         if expected.is_some_and(|(device, inode)| !directory.is(device, inode)) {
-            return Err(io::Error::new(
-                io::ErrorKind::NotFound,
-                "the directory was replaced while it was read",
-            ));
+            return Err(io::Error::new(io::ErrorKind::NotFound, "the directory was replaced while it was read"));
         }
         Ok(Some(directory))
     }

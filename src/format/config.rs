@@ -19,11 +19,7 @@ pub struct ChunkSizes {
 
 impl Default for ChunkSizes {
     fn default() -> Self {
-        Self {
-            min: 32 << 10,
-            avg: 128 << 10,
-            max: 256 << 10,
-        }
+        Self { min: 32 << 10, avg: 128 << 10, max: 256 << 10 }
     }
 }
 
@@ -70,14 +66,7 @@ impl Config {
         let mut map = MapWriter::new();
         map.u64(0, self.generation);
         map.bytes(1, &self.repository);
-        let sizes = [
-            self.chunks.min,
-            self.chunks.avg,
-            self.chunks.max,
-            self.block,
-            self.data_pack,
-            self.tree_pack,
-        ];
+        let sizes = [self.chunks.min, self.chunks.avg, self.chunks.max, self.block, self.data_pack, self.tree_pack];
         for (key, size) in (2..).zip(sizes) {
             map.u64(key, u64::from(size));
         }
@@ -120,11 +109,7 @@ impl Config {
             if seen != 0b11_1111_1111 {
                 return Err(missing(CONFIG, "a field"));
             }
-            config.chunks = ChunkSizes {
-                min: sizes[0],
-                avg: sizes[1],
-                max: sizes[2],
-            };
+            config.chunks = ChunkSizes { min: sizes[0], avg: sizes[1], max: sizes[2] };
             (config.block, config.data_pack, config.tree_pack) = (sizes[3], sizes[4], sizes[5]);
             config.check()?;
             Ok(config)
@@ -140,10 +125,7 @@ impl Config {
         if !(64 << 10..=BLOCK_PLAIN_MAX).contains(&self.block) || self.block < self.chunks.max {
             return Err(FormatError::Invalid { what: "block size" });
         }
-        if ![self.data_pack, self.tree_pack]
-            .iter()
-            .all(|size| (1 << 20..=128 << 20).contains(size))
-        {
+        if ![self.data_pack, self.tree_pack].iter().all(|size| (1 << 20..=128 << 20).contains(size)) {
             return Err(FormatError::Invalid { what: "pack size" });
         }
         Ok(())
@@ -181,22 +163,10 @@ mod tests {
         assert!(!sizes(4096, 8192, 16385) && !sizes(2048, 8192, 16384) && !sizes(8192, 8192, 16384));
         assert!(!sizes(4096, 16384, 16384) && !sizes(1 << 20, 2 << 20, 8 << 20) && !sizes(0, 0, 0));
         for broken in [
-            Config {
-                block: 8 << 20,
-                ..config()
-            },
-            Config {
-                block: 128 << 10,
-                ..config()
-            },
-            Config {
-                data_pack: 1,
-                ..config()
-            },
-            Config {
-                tree_pack: 256 << 20,
-                ..config()
-            },
+            Config { block: 8 << 20, ..config() },
+            Config { block: 128 << 10, ..config() },
+            Config { data_pack: 1, ..config() },
+            Config { tree_pack: 256 << 20, ..config() },
         ] {
             assert!(Config::from_bytes(&broken.to_bytes()).is_err());
         }

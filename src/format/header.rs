@@ -28,17 +28,10 @@ pub enum Class {
 
 impl Class {
     fn from_u8(number: u8) -> Result<Self, FormatError> {
-        [
-            Self::Pack,
-            Self::Index,
-            Self::Snapshot,
-            Self::Config,
-            Self::KeySlot,
-            Self::Mark,
-        ]
-        .into_iter()
-        .find(|class| *class as u8 == number)
-        .ok_or(FormatError::Invalid { what: "class" })
+        [Self::Pack, Self::Index, Self::Snapshot, Self::Config, Self::KeySlot, Self::Mark]
+            .into_iter()
+            .find(|class| *class as u8 == number)
+            .ok_or(FormatError::Invalid { what: "class" })
     }
 
     /// The class in words.
@@ -137,11 +130,7 @@ impl Header {
     pub fn from_bytes(object: &[u8]) -> Result<Self, FormatError> {
         let Some(bytes) = object.first_chunk::<HEADER_LEN>() else {
             let starts_right = !object.is_empty() && MAGIC.starts_with(&object[..object.len().min(7)]);
-            return Err(if starts_right {
-                FormatError::Truncated { what: "header" }
-            } else {
-                FormatError::Magic
-            });
+            return Err(if starts_right { FormatError::Truncated { what: "header" } } else { FormatError::Magic });
         };
         if &bytes[..7] != MAGIC {
             return Err(FormatError::Magic);
@@ -164,9 +153,7 @@ impl Header {
             return Err(FormatError::Invalid { what: "key mode" });
         }
         if bytes[96..].iter().any(|b| *b != 0) {
-            return Err(FormatError::Invalid {
-                what: "zero field of the header",
-            });
+            return Err(FormatError::Invalid { what: "zero field of the header" });
         }
         let mut header = Self {
             class,
@@ -254,10 +241,7 @@ mod tests {
         assert_eq!(broken(10, 0), "suite is invalid");
         assert_eq!(broken(11, 1), "key mode is invalid");
         assert_eq!(broken(127, 1), "zero field of the header is invalid");
-        assert_eq!(
-            Header::from_bytes(&header().to_bytes()[..127]),
-            Err(FormatError::Truncated { what: "header" })
-        );
+        assert_eq!(Header::from_bytes(&header().to_bytes()[..127]), Err(FormatError::Truncated { what: "header" }));
         assert_eq!(Header::from_bytes(b""), Err(FormatError::Magic));
     }
 

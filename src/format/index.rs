@@ -46,10 +46,7 @@ impl IndexTable {
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let segments = self.encoded_len().div_ceil(SEGMENT_PLAIN);
-        assert!(
-            segments <= INDEX_SEGMENTS_MAX as usize,
-            "an index object is within its limit"
-        );
+        assert!(segments <= INDEX_SEGMENTS_MAX as usize, "an index object is within its limit");
         let (mut packs, mut blocks, mut chunks) = (Vec::new(), Vec::new(), Vec::new());
         for pack in &self.packs {
             packs.extend_from_slice(&pack.name);
@@ -84,25 +81,15 @@ impl IndexTable {
         };
         let field = |n: usize| u32::from_le_bytes([prefix[n], prefix[n + 1], prefix[n + 2], prefix[n + 3]]) as usize;
         if field(0) != bytes.len().div_ceil(SEGMENT_PLAIN) {
-            return Err(FormatError::Invalid {
-                what: "number of segments",
-            });
+            return Err(FormatError::Invalid { what: "number of segments" });
         }
         if field(20) != 0 {
-            return Err(FormatError::Invalid {
-                what: "zero field of an index",
-            });
+            return Err(FormatError::Invalid { what: "zero field of an index" });
         }
-        let lengths = [
-            field(4) * 32,
-            field(8) * PACK_RECORD_LEN,
-            field(12) * BLOCK_RECORD_LEN,
-            field(16) * CHUNK_RECORD_LEN,
-        ];
+        let lengths =
+            [field(4) * 32, field(8) * PACK_RECORD_LEN, field(12) * BLOCK_RECORD_LEN, field(16) * CHUNK_RECORD_LEN];
         if lengths.iter().sum::<usize>() != rest.len() {
-            return Err(FormatError::Invalid {
-                what: "counts of an index",
-            });
+            return Err(FormatError::Invalid { what: "counts of an index" });
         }
         let (superseded, rest) = rest.split_at(lengths[0]);
         let (packs, rest) = rest.split_at(lengths[1]);
@@ -115,9 +102,7 @@ impl IndexTable {
             table.packs.push(indexed_pack(record, &mut blocks, &mut chunks)?);
         }
         if !blocks.is_empty() || !chunks.is_empty() {
-            return Err(FormatError::Invalid {
-                what: "counts of an index",
-            });
+            return Err(FormatError::Invalid { what: "counts of an index" });
         }
         Ok(table)
     }
@@ -140,11 +125,7 @@ pub fn segment_lens(length: u64) -> Result<Vec<usize>, FormatError> {
     if body == 0 || (last > 0 && last <= TAG_LEN as u64) {
         return Err(FormatError::Truncated { what: "index" });
     }
-    check_range(
-        "number of segments",
-        whole + u64::from(last > 0),
-        u64::from(INDEX_SEGMENTS_MAX),
-    )?;
+    check_range("number of segments", whole + u64::from(last > 0), u64::from(INDEX_SEGMENTS_MAX))?;
     let mut lens = vec![SEGMENT_PLAIN + TAG_LEN; usize::try_from(whole).expect("at most 256 segments")];
     if last > 0 {
         lens.push(usize::try_from(last).expect("shorter than a segment"));
@@ -157,9 +138,7 @@ fn indexed_pack(record: &[u8], blocks: &mut &[u8], chunks: &mut &[u8]) -> Result
     let (length, count) = (field(160), field(164) as usize);
     check_range("length of a pack", u64::from(length), u64::from(PACK_LEN_MAX))?;
     if !u64::from(length).is_multiple_of(PACK_ALIGN) {
-        return Err(FormatError::Invalid {
-            what: "length of a pack",
-        });
+        return Err(FormatError::Invalid { what: "length of a pack" });
     }
     check_range("number of blocks of a pack", count as u64, PACK_BLOCKS_MAX as u64)?;
     let Some((own, rest)) = blocks.split_at_checked(count * BLOCK_RECORD_LEN) else {
@@ -170,16 +149,9 @@ fn indexed_pack(record: &[u8], blocks: &mut &[u8], chunks: &mut &[u8]) -> Result
     *chunks = rest;
     let header = Header::from_bytes(&record[32..160])?;
     if header.class != Class::Pack {
-        return Err(FormatError::Invalid {
-            what: "class of an indexed pack",
-        });
+        return Err(FormatError::Invalid { what: "class of an indexed pack" });
     }
-    Ok(IndexedPack {
-        name: array32(&record[..32]),
-        header,
-        length,
-        table,
-    })
+    Ok(IndexedPack { name: array32(&record[..32]), header, length, table })
 }
 
 fn array32(bytes: &[u8]) -> [u8; 32] {
@@ -189,9 +161,7 @@ fn array32(bytes: &[u8]) -> [u8; 32] {
 }
 
 fn count(number: usize) -> [u8; 4] {
-    u32::try_from(number)
-        .expect("counts stay below the limits of an index")
-        .to_le_bytes()
+    u32::try_from(number).expect("counts stay below the limits of an index").to_le_bytes()
 }
 
 #[cfg(test)]
@@ -211,55 +181,28 @@ mod tests {
             salt: [seed; 32],
             commitment: [seed; 32],
         };
-        let blocks = vec![BlockRecord {
-            number: 0,
-            offset: 128,
-            sealed_len: 30,
-            plain_len: 10 * u32::from(chunks),
-            chunks,
-        }];
-        let chunks = (0..chunks)
-            .map(|_| ChunkRecord {
-                id: ChunkId([seed; 32]),
-                length: 10,
-            })
-            .collect();
-        IndexedPack {
-            name: [seed; 32],
-            header,
-            length: 4096,
-            table: PackTable { blocks, chunks },
-        }
+        let blocks =
+            vec![BlockRecord { number: 0, offset: 128, sealed_len: 30, plain_len: 10 * u32::from(chunks), chunks }];
+        let chunks = (0..chunks).map(|_| ChunkRecord { id: ChunkId([seed; 32]), length: 10 }).collect();
+        IndexedPack { name: [seed; 32], header, length: 4096, table: PackTable { blocks, chunks } }
     }
 
     #[test]
     fn an_index_of_two_segments_survives_its_bytes() {
         let packs = (0..40).map(|n| pack(n, 1000)).collect();
-        let table = IndexTable {
-            superseded: vec![[9; 32], [8; 32]],
-            packs,
-        };
+        let table = IndexTable { superseded: vec![[9; 32], [8; 32]], packs };
         let bytes = table.to_bytes();
         assert!(bytes.len() > SEGMENT_PLAIN);
         assert_eq!(bytes.len(), table.encoded_len());
         assert_eq!(IndexTable::from_bytes(&bytes), Ok(table));
-        assert!(
-            IndexTable::from_bytes(&bytes[..SEGMENT_PLAIN]).is_err(),
-            "a missing segment is seen"
-        );
-        assert!(
-            IndexTable::from_bytes(&bytes[..bytes.len() - 36]).is_err(),
-            "a missing record is seen"
-        );
+        assert!(IndexTable::from_bytes(&bytes[..SEGMENT_PLAIN]).is_err(), "a missing segment is seen");
+        assert!(IndexTable::from_bytes(&bytes[..bytes.len() - 36]).is_err(), "a missing record is seen");
     }
 
     #[test]
     fn segments_are_found_by_the_length_alone() {
         assert_eq!(segment_lens(128 + 17), Ok(vec![17]));
-        assert_eq!(
-            segment_lens((128 + SEGMENT_PLAIN + TAG_LEN) as u64),
-            Ok(vec![SEGMENT_PLAIN + TAG_LEN])
-        );
+        assert_eq!(segment_lens((128 + SEGMENT_PLAIN + TAG_LEN) as u64), Ok(vec![SEGMENT_PLAIN + TAG_LEN]));
         for bad in [0, 128, 128 + 16, (128 + SEGMENT_PLAIN + TAG_LEN + 1) as u64, u64::MAX] {
             assert!(segment_lens(bad).is_err(), "{bad}");
         }

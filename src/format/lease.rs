@@ -66,11 +66,7 @@ impl Lease {
                     _ => map.skip()?,
                 }
             }
-            if seen == 0xff {
-                Ok(lease)
-            } else {
-                Err(missing(LEASE, "a field"))
-            }
+            if seen == 0xff { Ok(lease) } else { Err(missing(LEASE, "a field")) }
         })
     }
 }

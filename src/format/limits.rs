@@ -1,4 +1,4 @@
-//! The limits of `repo-format.md`, chapter 13; `tests/format.rs` compares the two.
+//! The limits of `repo-format.md`, chapter 13; `tests/format/` compares the two.
 
 /// Bytes of the header that every object starts with.
 pub const HEADER_LEN: usize = 128;
@@ -36,8 +36,12 @@ pub const NAME_MAX: usize = 255;
 pub const TARGET_MAX: usize = 65_535;
 /// Most bytes of all extended attributes of a node together, names and values.
 pub const XATTRS_MAX: usize = 3 << 20;
-/// Most items of a snapshot's list of what could not be read.
+/// Most entries of each list of a snapshot: paths, tags, options, items that could not be read.
 pub const SNAPSHOT_ITEMS_MAX: usize = 10_000;
+/// Most bytes of a text in a snapshot.
+pub const SNAPSHOT_TEXT_MAX: usize = 65_536;
+/// Most bytes that a writer puts into each list of a snapshot.
+pub const SNAPSHOT_LIST_BYTES: usize = 2 << 20;
 /// Most master secrets in a keyring.
 pub const EPOCHS_MAX: usize = 1_024;
 /// Branches of a tree or an extent list nest at most this deep.

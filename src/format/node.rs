@@ -1,4 +1,4 @@
-//! One directory entry (`repo-format.md`, chapter 8).
+//! One directory entry (`repo-format.md`, chapter 9).
 
 use super::ChunkId;
 

@@ -87,11 +87,7 @@ pub fn split_block(opened: &[u8]) -> Result<(CodecId, u32, &[u8]), FormatError> 
         return Err(FormatError::Truncated { what: "block" });
     };
     let plain_len = u32::from_le_bytes([prefix[1], prefix[2], prefix[3], 0]);
-    check_range(
-        "plain length of a block",
-        u64::from(plain_len),
-        u64::from(BLOCK_PLAIN_MAX),
-    )?;
+    check_range("plain length of a block", u64::from(plain_len), u64::from(BLOCK_PLAIN_MAX))?;
     Ok((CodecId::from_u8(prefix[0])?, plain_len, payload))
 }
 
@@ -108,13 +104,7 @@ impl PackTable {
     /// Appends block and chunk records to two byte strings.
     pub(crate) fn append_records(&self, blocks: &mut Vec<u8>, chunks: &mut Vec<u8>) {
         for block in &self.blocks {
-            for field in [
-                block.number,
-                block.offset,
-                block.sealed_len,
-                block.plain_len,
-                u32::from(block.chunks),
-            ] {
+            for field in [block.number, block.offset, block.sealed_len, block.plain_len, u32::from(block.chunks)] {
                 blocks.extend_from_slice(&field.to_le_bytes());
             }
         }
@@ -139,9 +129,7 @@ impl PackTable {
         for record in blocks.chunks_exact(BLOCK_RECORD_LEN) {
             let block = block_record(record)?;
             if u64::from(block.offset) != offset {
-                return Err(FormatError::Invalid {
-                    what: "offset of a block",
-                });
+                return Err(FormatError::Invalid { what: "offset of a block" });
             }
             offset += u64::from(block.sealed_len);
             let mut length = 0;
@@ -155,31 +143,21 @@ impl PackTable {
                 table.chunks.push(chunk);
             }
             if length != u64::from(block.plain_len) {
-                return Err(FormatError::Invalid {
-                    what: "sum of the chunk lengths of a block",
-                });
+                return Err(FormatError::Invalid { what: "sum of the chunk lengths of a block" });
             }
             numbers.push(block.number);
             table.blocks.push(block);
         }
         if offset > end {
-            return Err(FormatError::Invalid {
-                what: "end of the blocks",
-            });
+            return Err(FormatError::Invalid { what: "end of the blocks" });
         }
         numbers.sort_unstable();
         if numbers.windows(2).any(|pair| pair[0] == pair[1]) {
-            return Err(FormatError::Invalid {
-                what: "number of a block",
-            });
+            return Err(FormatError::Invalid { what: "number of a block" });
         }
         if table.chunks.len() > PACK_CHUNKS_MAX {
             let (value, limit) = (table.chunks.len() as u64, PACK_CHUNKS_MAX as u64);
-            return Err(FormatError::Limit {
-                what: "number of chunks of a pack",
-                value,
-                limit,
-            });
+            return Err(FormatError::Limit { what: "number of chunks of a pack", value, limit });
         }
         Ok((table, chunks))
     }
@@ -194,10 +172,7 @@ impl PackTable {
         let rest = (HEADER_LEN + TAG_LEN + TAIL_LEN) as u64;
         let length = blocks + rest + footer.len() as u64;
         let padding = length.next_multiple_of(PACK_ALIGN) - length;
-        footer.resize(
-            footer.len() + usize::try_from(padding).expect("padding is below 4096"),
-            0,
-        );
+        footer.resize(footer.len() + usize::try_from(padding).expect("padding is below 4096"), 0);
         footer
     }
 
@@ -214,14 +189,10 @@ impl PackTable {
         let (table, padding) = Self::from_records(blocks, chunks, footer_offset)?;
         let end: u64 = HEADER_LEN as u64 + table.blocks.iter().map(|b| u64::from(b.sealed_len)).sum::<u64>();
         if end != footer_offset {
-            return Err(FormatError::Invalid {
-                what: "end of the blocks",
-            });
+            return Err(FormatError::Invalid { what: "end of the blocks" });
         }
         if padding.iter().any(|b| *b != 0) {
-            return Err(FormatError::Invalid {
-                what: "padding of the footer",
-            });
+            return Err(FormatError::Invalid { what: "padding of the footer" });
         }
         Ok(table)
     }
@@ -237,25 +208,13 @@ fn block_record(record: &[u8]) -> Result<BlockRecord, FormatError> {
         chunks: u16::from_le_bytes([record[16], record[17]]),
     };
     if record[18..20] != [0, 0] {
-        return Err(FormatError::Invalid {
-            what: "zero field of a block record",
-        });
+        return Err(FormatError::Invalid { what: "zero field of a block record" });
     }
-    check_range(
-        "plain length of a block",
-        u64::from(block.plain_len),
-        u64::from(BLOCK_PLAIN_MAX),
-    )?;
-    check_range(
-        "number of chunks of a block",
-        u64::from(block.chunks),
-        BLOCK_CHUNKS_MAX as u64,
-    )?;
+    check_range("plain length of a block", u64::from(block.plain_len), u64::from(BLOCK_PLAIN_MAX))?;
+    check_range("number of chunks of a block", u64::from(block.chunks), BLOCK_CHUNKS_MAX as u64)?;
     let overhead = u32::try_from(BLOCK_PREFIX_LEN + TAG_LEN).expect("the overhead is 20 bytes");
     if block.sealed_len <= overhead || block.sealed_len > block.plain_len + overhead {
-        return Err(FormatError::Invalid {
-            what: "sealed length of a block",
-        });
+        return Err(FormatError::Invalid { what: "sealed length of a block" });
     }
     Ok(block)
 }
@@ -265,10 +224,7 @@ fn chunk_record(record: &[u8; CHUNK_RECORD_LEN]) -> Result<ChunkRecord, FormatEr
     id.copy_from_slice(&record[..32]);
     let length = u32::from_le_bytes([record[32], record[33], record[34], record[35]]);
     check_range("length of a chunk", u64::from(length), u64::from(BLOCK_PLAIN_MAX))?;
-    Ok(ChunkRecord {
-        id: ChunkId(id),
-        length,
-    })
+    Ok(ChunkRecord { id: ChunkId(id), length })
 }
 
 pub(crate) fn check_range(what: &'static str, value: u64, limit: u64) -> Result<(), FormatError> {
@@ -307,16 +263,9 @@ impl Trailer {
             return Err(FormatError::Truncated { what: "trailer" });
         };
         let field = |n: usize| u32::from_le_bytes([bytes[n], bytes[n + 1], bytes[n + 2], bytes[n + 3]]);
-        let trailer = Self {
-            footer_len: field(0),
-            blocks: field(4),
-        };
+        let trailer = Self { footer_len: field(0), blocks: field(4) };
         check_range("length of a pack", pack_len, u64::from(PACK_LEN_MAX))?;
-        check_range(
-            "number of blocks of a pack",
-            u64::from(trailer.blocks),
-            PACK_BLOCKS_MAX as u64,
-        )?;
+        check_range("number of blocks of a pack", u64::from(trailer.blocks), PACK_BLOCKS_MAX as u64)?;
         let room = pack_len.saturating_sub((HEADER_LEN + TAIL_LEN) as u64);
         check_range("length of the footer", u64::from(trailer.footer_len), room)?;
         Ok(trailer)
@@ -339,18 +288,10 @@ mod tests {
             let sealed_len = plain_len / 2 + 21;
             let number = u32::try_from(blocks.len() - n).unwrap();
             let chunks = u16::try_from(lengths.len()).unwrap();
-            table.blocks.push(BlockRecord {
-                number,
-                offset,
-                sealed_len,
-                plain_len,
-                chunks,
-            });
+            table.blocks.push(BlockRecord { number, offset, sealed_len, plain_len, chunks });
             offset += sealed_len;
             let id = ChunkId([u8::try_from(n % 256).unwrap(); 32]);
-            table
-                .chunks
-                .extend(lengths.iter().map(|length| ChunkRecord { id, length: *length }));
+            table.chunks.extend(lengths.iter().map(|length| ChunkRecord { id, length: *length }));
         }
         table
     }
@@ -391,24 +332,11 @@ mod tests {
 
     #[test]
     fn a_trailer_that_does_not_fit_its_pack_is_refused() {
-        let trailer = Trailer {
-            footer_len: 500,
-            blocks: 3,
-        };
+        let trailer = Trailer { footer_len: 500, blocks: 3 };
         assert_eq!(Trailer::from_bytes(&trailer.to_bytes(), 4096).unwrap(), trailer);
         assert!(Trailer::from_bytes(&trailer.to_bytes(), (HEADER_LEN + TAIL_LEN + 499) as u64).is_err());
         assert!(Trailer::from_bytes(&trailer.to_bytes()[1..], 4096).is_err());
-        assert!(
-            Trailer::from_bytes(
-                &Trailer {
-                    footer_len: 500,
-                    blocks: 0
-                }
-                .to_bytes(),
-                4096
-            )
-            .is_err()
-        );
+        assert!(Trailer::from_bytes(&Trailer { footer_len: 500, blocks: 0 }.to_bytes(), 4096).is_err());
         assert_eq!(BLOCK_PREFIX_LEN, 4);
     }
 }

@@ -3,6 +3,7 @@
 use super::{FormatError, Time};
 use minicbor::decode::Decoder;
 use minicbor::encode::Encoder;
+use zeroize::Zeroize;
 
 /// Collects the entries of one map, then writes it with its length in front.
 #[derive(Debug)]
@@ -13,10 +14,7 @@ pub(crate) struct MapWriter {
 
 impl MapWriter {
     pub(crate) fn new() -> Self {
-        Self {
-            entries: 0,
-            body: Encoder::new(Vec::new()),
-        }
+        Self { entries: 0, body: Encoder::new(Vec::new()) }
     }
 
     /// Writes the key of the next entry; the caller writes exactly one value after it.
@@ -64,6 +62,21 @@ impl MapWriter {
         self.body.writer_mut().extend_from_slice(value);
     }
 
+    /// A writer for secrets: with so much room that it never leaves a copy behind by growing.
+    pub(crate) fn with_room(bytes: usize) -> Self {
+        Self { entries: 0, body: Encoder::new(Vec::with_capacity(bytes)) }
+    }
+
+    /// As [`finish`](Self::finish), with room for `more` bytes behind, and what was collected wiped.
+    pub(crate) fn finish_wiped(self, more: usize) -> Vec<u8> {
+        let mut body = self.body.into_writer();
+        let mut whole = Encoder::new(Vec::with_capacity(body.len() + 9 + more));
+        ok(whole.map(self.entries));
+        whole.writer_mut().extend_from_slice(&body);
+        body.zeroize();
+        whole.into_writer()
+    }
+
     pub(crate) fn finish(self) -> Vec<u8> {
         let body = self.body.into_writer();
         let mut whole = Encoder::new(Vec::with_capacity(body.len() + 9));
@@ -92,16 +105,8 @@ impl<'r, 'b> MapReader<'r, 'b> {
     /// Begins at a map in `decoder`; `what` names the record in errors.
     pub(crate) fn new(decoder: &'r mut Decoder<'b>, what: &'static str) -> Result<Self, FormatError> {
         let left = decoder.map().map_err(|e| record_error(what, &e))?;
-        let left = left.ok_or(FormatError::Record {
-            what,
-            reason: "a length is not stated".to_owned(),
-        })?;
-        Ok(Self {
-            decoder,
-            what,
-            left,
-            last: None,
-        })
+        let left = left.ok_or(FormatError::Record { what, reason: "a length is not stated".to_owned() })?;
+        Ok(Self { decoder, what, left, last: None })
     }
 
     /// The next key, or `None` at the end of the map.
@@ -112,10 +117,7 @@ impl<'r, 'b> MapReader<'r, 'b> {
         self.left -= 1;
         let key = self.decoder.u64().map_err(|e| record_error(self.what, &e))?;
         if self.last.is_some_and(|last| last >= key) {
-            return Err(FormatError::Record {
-                what: self.what,
-                reason: "the keys do not ascend".to_owned(),
-            });
+            return Err(FormatError::Record { what: self.what, reason: "the keys do not ascend".to_owned() });
         }
         self.last = Some(key);
         Ok(Some(key))
@@ -149,10 +151,7 @@ impl<'r, 'b> MapReader<'r, 'b> {
 
     pub(crate) fn fixed<const N: usize>(&mut self) -> Result<[u8; N], FormatError> {
         let bytes = self.decoder.bytes().map_err(|e| record_error(self.what, &e))?;
-        bytes.try_into().map_err(|_| FormatError::Record {
-            what: self.what,
-            reason: format!("not {N} bytes"),
-        })
+        bytes.try_into().map_err(|_| FormatError::Record { what: self.what, reason: format!("not {N} bytes") })
     }
 
     pub(crate) fn text(&mut self, limit: usize) -> Result<String, FormatError> {
@@ -163,15 +162,9 @@ impl<'r, 'b> MapReader<'r, 'b> {
 
     pub(crate) fn time(&mut self) -> Result<Time, FormatError> {
         self.array(2, 2)?;
-        let time = Time {
-            seconds: self.i64()?,
-            nanos: self.u32()?,
-        };
+        let time = Time { seconds: self.i64()?, nanos: self.u32()? };
         if time.nanos >= 1_000_000_000 {
-            return Err(FormatError::Record {
-                what: self.what,
-                reason: "a time has too many nanoseconds".to_owned(),
-            });
+            return Err(FormatError::Record { what: self.what, reason: "a time has too many nanoseconds".to_owned() });
         }
         Ok(time)
     }
@@ -200,17 +193,11 @@ pub(crate) fn array(
     most: usize,
 ) -> Result<usize, FormatError> {
     let count = decoder.array().map_err(|e| record_error(what, &e))?;
-    let count = count.ok_or(FormatError::Record {
-        what,
-        reason: "a length is not stated".to_owned(),
-    })?;
+    let count = count.ok_or(FormatError::Record { what, reason: "a length is not stated".to_owned() })?;
     let count = usize::try_from(count).unwrap_or(usize::MAX);
     check_limit(what, count, most)?;
     if count < least {
-        return Err(FormatError::Record {
-            what,
-            reason: "an array is too short".to_owned(),
-        });
+        return Err(FormatError::Record { what, reason: "an array is too short".to_owned() });
     }
     Ok(count)
 }
@@ -224,35 +211,22 @@ pub(crate) fn whole<'b, T>(
     let mut decoder = Decoder::new(bytes);
     let value = read(&mut decoder)?;
     if decoder.position() != bytes.len() {
-        return Err(FormatError::Record {
-            what,
-            reason: "there are bytes behind it".to_owned(),
-        });
+        return Err(FormatError::Record { what, reason: "there are bytes behind it".to_owned() });
     }
     Ok(value)
 }
 
 pub(crate) fn missing(what: &'static str, field: &str) -> FormatError {
-    FormatError::Record {
-        what,
-        reason: format!("{field} is missing"),
-    }
+    FormatError::Record { what, reason: format!("{field} is missing") }
 }
 
 pub(crate) fn record_error(what: &'static str, error: &minicbor::decode::Error) -> FormatError {
-    FormatError::Record {
-        what,
-        reason: error.to_string(),
-    }
+    FormatError::Record { what, reason: error.to_string() }
 }
 
 pub(crate) fn check_limit(what: &'static str, value: usize, limit: usize) -> Result<(), FormatError> {
     if value > limit {
-        return Err(FormatError::Limit {
-            what,
-            value: value as u64,
-            limit: limit as u64,
-        });
+        return Err(FormatError::Limit { what, value: value as u64, limit: limit as u64 });
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Key slots: the parameters of the password hash, and the keyring (`repo-format.md`, chapter 5).
 
-use super::limits::EPOCHS_MAX;
+use super::limits::{EPOCHS_MAX, TAG_LEN};
 use super::record::{MapReader, MapWriter, missing, ok, whole};
 use super::{FormatError, Time};
 use std::collections::BTreeMap;
@@ -28,27 +28,15 @@ pub enum Kdf {
 
 impl Kdf {
     /// RFC 9106, second recommendation: 64 MiB, 3 passes, 4 lanes.
-    pub const STANDARD: Self = Self::Argon2id {
-        memory_kib: 64 << 10,
-        passes: 3,
-        lanes: 4,
-    };
+    pub const STANDARD: Self = Self::Argon2id { memory_kib: 64 << 10, passes: 3, lanes: 4 };
     /// 1 GiB, 3 passes, 4 lanes.
-    pub const STRONG: Self = Self::Argon2id {
-        memory_kib: 1 << 20,
-        passes: 3,
-        lanes: 4,
-    };
+    pub const STRONG: Self = Self::Argon2id { memory_kib: 1 << 20, passes: 3, lanes: 4 };
 
     /// The parameters' 16 bytes.
     #[must_use]
     pub fn to_bytes(self) -> [u8; KDF_LEN] {
         let (number, fields) = match self {
-            Self::Argon2id {
-                memory_kib,
-                passes,
-                lanes,
-            } => (1, [memory_kib, passes, lanes]),
+            Self::Argon2id { memory_kib, passes, lanes } => (1, [memory_kib, passes, lanes]),
             Self::Key => (2, [0; 3]),
         };
         let mut bytes = [0; KDF_LEN];
@@ -67,15 +55,9 @@ impl Kdf {
         let field = |n: usize| u32::from_le_bytes([bytes[n], bytes[n + 1], bytes[n + 2], bytes[n + 3]]);
         let (memory_kib, passes, lanes) = (field(4), field(8), field(12));
         match (bytes[0], &bytes[1..4], memory_kib, passes, lanes) {
-            (1, [0, 0, 0], 8_192..=2_097_152, 1..=16, 1..=16) => Ok(Self::Argon2id {
-                memory_kib,
-                passes,
-                lanes,
-            }),
+            (1, [0, 0, 0], 8_192..=2_097_152, 1..=16, 1..=16) => Ok(Self::Argon2id { memory_kib, passes, lanes }),
             (2, [0, 0, 0], 0, 0, 0) => Ok(Self::Key),
-            _ => Err(FormatError::Invalid {
-                what: "cost of the password hash",
-            }),
+            _ => Err(FormatError::Invalid { what: "cost of the password hash" }),
         }
     }
 }
@@ -101,20 +83,15 @@ pub struct Keyring {
 
 impl std::fmt::Debug for Keyring {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "Keyring({}, {} epochs)",
-            crate::base::hex::encode(&self.repository),
-            self.masters.len()
-        )
+        write!(f, "Keyring({}, {} epochs)", crate::base::hex::encode(&self.repository), self.masters.len())
     }
 }
 
 impl Keyring {
-    /// The record's bytes.
+    /// The record's bytes, with room for the tag of the cipher behind them.
     #[must_use]
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        let mut map = MapWriter::new();
+        let mut map = MapWriter::with_room(512 + 64 * self.masters.len());
         map.bytes(0, &self.repository);
         map.bytes(1, &self.secret);
         let entry = map.entry(2);
@@ -124,7 +101,7 @@ impl Keyring {
         }
         map.text(3, &self.label);
         map.time(4, self.created);
-        Zeroizing::new(map.finish())
+        Zeroizing::new(map.finish_wiped(TAG_LEN))
     }
 
     /// Reads an opened keyring.
@@ -170,9 +147,7 @@ fn read_masters(map: &mut MapReader<'_, '_>) -> Result<BTreeMap<u32, Zeroizing<[
         let epoch = u32::try_from(epoch).map_err(|_| FormatError::Invalid { what: "epoch" })?;
         masters.insert(epoch, Zeroizing::new(inner.fixed()?));
         if masters.len() > EPOCHS_MAX {
-            return Err(FormatError::Invalid {
-                what: "number of master secrets",
-            });
+            return Err(FormatError::Invalid { what: "number of master secrets" });
         }
     }
     Ok(masters)
@@ -196,10 +171,7 @@ mod tests {
             created: Time { seconds: 5, nanos: 6 },
         };
         assert_eq!(Keyring::from_bytes(&keyring.to_bytes()), Ok(keyring.clone()));
-        assert_eq!(
-            format!("{keyring:?}"),
-            format!("Keyring({}, 2 epochs)", "01".repeat(16))
-        );
+        assert_eq!(format!("{keyring:?}"), format!("Keyring({}, 2 epochs)", "01".repeat(16)));
     }
 
     #[test]
@@ -207,11 +179,7 @@ mod tests {
         for good in [Kdf::STANDARD, Kdf::STRONG, Kdf::Key] {
             assert_eq!(Kdf::from_bytes(&good.to_bytes()), Ok(good));
         }
-        let argon = |memory_kib, passes, lanes| Kdf::Argon2id {
-            memory_kib,
-            passes,
-            lanes,
-        };
+        let argon = |memory_kib, passes, lanes| Kdf::Argon2id { memory_kib, passes, lanes };
         for bad in [
             argon(8_191, 3, 4),
             argon(2_097_153, 3, 4),

@@ -1,13 +1,10 @@
 //! The record of a snapshot (`repo-format.md`, chapter 11).
 
-use super::limits::{SNAPSHOT_ITEMS_MAX, TARGET_MAX};
+use super::limits::{SNAPSHOT_ITEMS_MAX, SNAPSHOT_LIST_BYTES, SNAPSHOT_TEXT_MAX, TARGET_MAX};
 use super::record::{MapReader, MapWriter, missing, ok, whole};
 use super::{ChunkId, FormatError, Time};
 
 const SNAPSHOT: &str = "snapshot";
-/// Most entries of the lists of a snapshot that people fill: paths, tags, options.
-const LIST_MAX: usize = 100_000;
-const TEXT_MAX: usize = 65_536;
 
 /// Counts of one backup run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -163,6 +160,22 @@ impl Snapshot {
         map.finish()
     }
 
+    /// Cuts a list of paths to what a snapshot can hold.
+    pub fn cut_paths(paths: &mut Vec<Vec<u8>>) {
+        paths.retain(|path| path.len() <= TARGET_MAX);
+        cut(paths, Vec::len);
+    }
+
+    /// Cuts the lists that grow with what was backed up, paths and failed items, to what a snapshot can hold.
+    pub fn cut_to_limits(&mut self) {
+        Self::cut_paths(&mut self.paths);
+        for item in &mut self.failed {
+            let end = item.reason.floor_char_boundary(SNAPSHOT_TEXT_MAX.min(1_000));
+            item.reason.truncate(end);
+        }
+        cut(&mut self.failed, |item| item.path.len() + item.reason.len());
+    }
+
     fn write_failed(&self, map: &mut MapWriter) {
         if self.failed.is_empty() {
             return;
@@ -170,10 +183,7 @@ impl Snapshot {
         let entry = map.entry(12);
         ok(entry.array(self.failed.len() as u64));
         for item in &self.failed {
-            ok(entry
-                .array(2)
-                .and_then(|e| e.bytes(&item.path))
-                .and_then(|e| e.str(&item.reason)));
+            ok(entry.array(2).and_then(|e| e.bytes(&item.path)).and_then(|e| e.str(&item.reason)));
         }
     }
 
@@ -198,11 +208,7 @@ impl Snapshot {
             }
             if snapshot.lamport > Self::LAMPORT_MAX {
                 let (value, limit) = (snapshot.lamport, Self::LAMPORT_MAX);
-                return Err(FormatError::Limit {
-                    what: "Lamport number of a snapshot",
-                    value,
-                    limit,
-                });
+                return Err(FormatError::Limit { what: "Lamport number of a snapshot", value, limit });
             }
             Ok(snapshot)
         })
@@ -212,20 +218,18 @@ impl Snapshot {
         match key {
             0 => self.time = map.time()?,
             1 => self.zone_seconds = i32::try_from(map.i64()?).map_err(|_| FormatError::Invalid { what: "zone" })?,
-            2 => self.job = Some(map.text(TEXT_MAX)?),
-            3 => self.host = map.text(TEXT_MAX)?,
-            4 => self.user = map.text(TEXT_MAX)?,
+            2 => self.job = Some(map.text(SNAPSHOT_TEXT_MAX)?),
+            3 => self.host = map.text(SNAPSHOT_TEXT_MAX)?,
+            4 => self.user = map.text(SNAPSHOT_TEXT_MAX)?,
             5 => {
-                let count = map.array(0, LIST_MAX)?;
-                self.paths = (0..count)
-                    .map(|_| map.bytes(TARGET_MAX).map(<[u8]>::to_vec))
-                    .collect::<Result<_, _>>()?;
+                let count = map.array(0, SNAPSHOT_ITEMS_MAX)?;
+                self.paths = (0..count).map(|_| map.bytes(TARGET_MAX).map(<[u8]>::to_vec)).collect::<Result<_, _>>()?;
             }
-            6 => self.tags = map.texts(LIST_MAX, TEXT_MAX)?,
+            6 => self.tags = map.texts(SNAPSHOT_ITEMS_MAX, SNAPSHOT_TEXT_MAX)?,
             7 => self.root = ChunkId(map.fixed()?),
             8 => self.parent = Some(map.fixed()?),
-            9 => self.program = map.text(TEXT_MAX)?,
-            10 => self.options = map.texts(LIST_MAX, TEXT_MAX)?,
+            9 => self.program = map.text(SNAPSHOT_TEXT_MAX)?,
+            10 => self.options = map.texts(SNAPSHOT_ITEMS_MAX, SNAPSHOT_TEXT_MAX)?,
             11 => self.statistics = read_statistics(map)?,
             12 => {
                 let count = map.array(0, SNAPSHOT_ITEMS_MAX)?;
@@ -267,15 +271,22 @@ impl Snapshot {
     }
 }
 
+/// Cuts a list to as many items as a snapshot can hold, `bytes` telling the length of one.
+fn cut<T>(list: &mut Vec<T>, bytes: impl Fn(&T) -> usize) {
+    let mut sum = 0;
+    let fit = list.iter().take(SNAPSHOT_ITEMS_MAX).take_while(|item| {
+        sum += bytes(item) + 16;
+        sum <= SNAPSHOT_LIST_BYTES
+    });
+    let fit = fit.count();
+    list.truncate(fit);
+}
+
 fn read_statistics(map: &mut MapReader<'_, '_>) -> Result<Statistics, FormatError> {
     let mut statistics = Statistics::default();
     let mut inner = MapReader::new(map.decoder(), "statistics")?;
     while let Some(key) = inner.next_key()? {
-        match statistics
-            .fields()
-            .into_iter()
-            .nth(usize::try_from(key).unwrap_or(usize::MAX))
-        {
+        match statistics.fields().into_iter().nth(usize::try_from(key).unwrap_or(usize::MAX)) {
             Some(field) => *field = inner.u64()?,
             None => inner.skip()?,
         }
@@ -285,10 +296,7 @@ fn read_statistics(map: &mut MapReader<'_, '_>) -> Result<Statistics, FormatErro
 
 fn read_failed(map: &mut MapReader<'_, '_>) -> Result<FailedItem, FormatError> {
     map.array(2, 2)?;
-    Ok(FailedItem {
-        path: map.bytes(16 << 20)?.to_vec(),
-        reason: map.text(TEXT_MAX)?,
-    })
+    Ok(FailedItem { path: map.bytes(16 << 20)?.to_vec(), reason: map.text(SNAPSHOT_TEXT_MAX)? })
 }
 
 #[cfg(test)]
@@ -300,10 +308,7 @@ pub(crate) mod tests {
     /// A snapshot with every field set.
     pub(crate) fn full() -> Snapshot {
         Snapshot {
-            time: Time {
-                seconds: 1_800_000_000,
-                nanos: 5,
-            },
+            time: Time { seconds: 1_800_000_000, nanos: 5 },
             zone_seconds: -3600,
             job: Some("nightly".into()),
             host: "nas".into(),
@@ -314,15 +319,8 @@ pub(crate) mod tests {
             parent: Some([2; 32]),
             program: "nightjar 0".into(),
             options: vec!["--exclude=*.o".into()],
-            statistics: Statistics {
-                files_new: 1,
-                chunks_new: 12,
-                ..Statistics::default()
-            },
-            failed: vec![FailedItem {
-                path: b"/x".to_vec(),
-                reason: "permission denied".into(),
-            }],
+            statistics: Statistics { files_new: 1, chunks_new: 12, ..Statistics::default() },
+            failed: vec![FailedItem { path: b"/x".to_vec(), reason: "permission denied".into() }],
             partial: true,
             lease: [3; 16],
             writer: [4; 16],
@@ -356,6 +354,19 @@ pub(crate) mod tests {
         for lamport in [1 << 63, u64::MAX] {
             assert!(Snapshot::from_bytes(&numbered(lamport).to_bytes()).is_err());
         }
+    }
+
+    #[test]
+    fn lists_are_cut_to_what_can_be_read_again() {
+        let item = |n: usize| FailedItem { path: vec![b'x'; n % 4_000], reason: "ä".repeat(n % 2_000) };
+        let failed = (0..20_000).map(item).collect();
+        let paths = (0..12_000).map(|n| vec![b'/'; if n == 5 { 70_000 } else { n % 500 + 1 }]).collect();
+        let mut snapshot = Snapshot { paths, failed, ..full() };
+        snapshot.cut_to_limits();
+        assert!(snapshot.failed.len() > 100 && snapshot.paths.len() > 100);
+        let bytes = snapshot.to_bytes();
+        assert!(bytes.len() < 16 << 20);
+        assert_eq!(Snapshot::from_bytes(&bytes), Ok(snapshot));
     }
 
     proptest! {

@@ -37,24 +37,16 @@ impl TreeChunk {
         };
         ok(entries.array(count as u64));
         match self {
-            Self::Leaf(nodes) => nodes
-                .iter()
-                .for_each(|n| entries.writer_mut().extend_from_slice(&n.to_bytes())),
+            Self::Leaf(nodes) => nodes.iter().for_each(|n| entries.writer_mut().extend_from_slice(&n.to_bytes())),
             Self::Branch(below) => {
                 for (name, id) in below {
-                    ok(entries
-                        .array(2)
-                        .and_then(|e| e.bytes(name))
-                        .and_then(|e| e.bytes(&id.0)));
+                    ok(entries.array(2).and_then(|e| e.bytes(name)).and_then(|e| e.bytes(&id.0)));
                 }
             }
             Self::ExtentLeaf(extents) => extents.iter().for_each(|e| write_extent(&mut entries, e)),
             Self::ExtentBranch(below) => {
                 for (length, id) in below {
-                    ok(entries
-                        .array(2)
-                        .and_then(|e| e.u64(*length))
-                        .and_then(|e| e.bytes(&id.0)));
+                    ok(entries.array(2).and_then(|e| e.u64(*length)).and_then(|e| e.bytes(&id.0)));
                 }
             }
         }
@@ -100,24 +92,18 @@ fn read_entries(kind: Option<u64>, decoder: &mut Decoder<'_>) -> Result<TreeChun
                 check_name(&name)?;
                 Ok((name, read_id(decoder)?))
             };
-            let below = (0..count)
-                .map(|_| pair(decoder))
-                .collect::<Result<Vec<_>, FormatError>>()?;
+            let below = (0..count).map(|_| pair(decoder)).collect::<Result<Vec<_>, FormatError>>()?;
             check_order(below.iter().map(|(name, _)| name.as_slice()))?;
             Ok(TreeChunk::Branch(below))
         }
-        3 => Ok(TreeChunk::ExtentLeaf(
-            (0..count).map(|_| read_extent(decoder)).collect::<Result<_, _>>()?,
-        )),
+        3 => Ok(TreeChunk::ExtentLeaf((0..count).map(|_| read_extent(decoder)).collect::<Result<_, _>>()?)),
         4 => {
             let pair = |decoder: &mut Decoder<'_>| {
                 array(decoder, TREE, 2, 2)?;
                 let length = decoder.u64().map_err(|e| record_error(TREE, &e))?;
                 Ok((length, read_id(decoder)?))
             };
-            Ok(TreeChunk::ExtentBranch(
-                (0..count).map(|_| pair(decoder)).collect::<Result<_, FormatError>>()?,
-            ))
+            Ok(TreeChunk::ExtentBranch((0..count).map(|_| pair(decoder)).collect::<Result<_, FormatError>>()?))
         }
         _ => Err(FormatError::Invalid { what: "type of a tree" }),
     }
@@ -127,9 +113,7 @@ fn check_order<'n>(names: impl Iterator<Item = &'n [u8]>) -> Result<(), FormatEr
     let mut last: Option<&[u8]> = None;
     for name in names {
         if last.is_some_and(|last| last >= name) {
-            return Err(FormatError::Invalid {
-                what: "order of names in a tree",
-            });
+            return Err(FormatError::Invalid { what: "order of names in a tree" });
         }
         last = Some(name);
     }
@@ -162,18 +146,12 @@ impl NodeKind {
     /// The kind's number in a node.
     #[must_use]
     pub fn number(self) -> u64 {
-        Self::ALL
-            .iter()
-            .find(|(kind, _)| *kind == self)
-            .expect("every kind has a number")
-            .1
+        Self::ALL.iter().find(|(kind, _)| *kind == self).expect("every kind has a number").1
     }
 
     fn from_number(number: u64) -> Result<Self, FormatError> {
         let found = Self::ALL.iter().find(|(_, n)| *n == number);
-        found
-            .map(|(kind, _)| *kind)
-            .ok_or(FormatError::Invalid { what: "kind of a node" })
+        found.map(|(kind, _)| *kind).ok_or(FormatError::Invalid { what: "kind of a node" })
     }
 }
 
@@ -205,20 +183,13 @@ impl Node {
             map.bytes(14, &self.target);
         }
         if self.rdev != (0, 0) {
-            ok(map
-                .entry(15)
-                .array(2)
-                .and_then(|e| e.u32(self.rdev.0))
-                .and_then(|e| e.u32(self.rdev.1)));
+            ok(map.entry(15).array(2).and_then(|e| e.u32(self.rdev.0)).and_then(|e| e.u32(self.rdev.1)));
         }
         if !self.xattrs.is_empty() {
             let entry = map.entry(16);
             ok(entry.array(self.xattrs.len() as u64));
             for xattr in &self.xattrs {
-                ok(entry
-                    .array(2)
-                    .and_then(|e| e.bytes(&xattr.name))
-                    .and_then(|e| e.bytes(&xattr.value)));
+                ok(entry.array(2).and_then(|e| e.bytes(&xattr.name)).and_then(|e| e.bytes(&xattr.value)));
             }
         }
         map.u64_unless(17, u64::from(self.flags), 0);
@@ -238,6 +209,20 @@ impl Node {
             map.bytes(21, &tree.0);
         }
         map.finish()
+    }
+
+    /// Checks what a writer takes from a file system: name, owners' names, link target and attributes within their limits.
+    ///
+    /// # Errors
+    /// The first limit that is exceeded.
+    pub fn check_limits(&self) -> Result<(), FormatError> {
+        check_name(&self.name)?;
+        for name in [&self.user, &self.group].into_iter().flatten() {
+            check_limit("length of an owner's name", name.len(), NAME_MAX)?;
+        }
+        check_limit("length of a link target", self.target.len(), TARGET_MAX)?;
+        let attributes = self.xattrs.iter().map(|xattr| xattr.name.len() + xattr.value.len()).sum();
+        check_limit("bytes of extended attributes", attributes, XATTRS_MAX)
     }
 
     fn read(decoder: &mut Decoder<'_>) -> Result<Self, FormatError> {
@@ -283,9 +268,7 @@ impl Node {
             18 => self.set_content(Content::Inline(map.bytes(INLINE_MAX)?.to_vec()))?,
             19 => {
                 let count = map.array(0, NODE_EXTENTS_MAX)?;
-                let extents = (0..count)
-                    .map(|_| read_extent(map.decoder()))
-                    .collect::<Result<_, _>>()?;
+                let extents = (0..count).map(|_| read_extent(map.decoder())).collect::<Result<_, _>>()?;
                 self.set_content(Content::Extents(extents))?;
             }
             20 => self.set_content(Content::Nested(ChunkId(map.fixed()?)))?,
@@ -298,9 +281,7 @@ impl Node {
     fn set_content(&mut self, content: Content) -> Result<(), FormatError> {
         match self.content.replace(content) {
             None => Ok(()),
-            Some(_) => Err(FormatError::Invalid {
-                what: "content of a node",
-            }),
+            Some(_) => Err(FormatError::Invalid { what: "content of a node" }),
         }
     }
 
@@ -308,9 +289,7 @@ impl Node {
         check_name(&self.name)?;
         check_limit("mode of a node", self.mode as usize, 0o7777)?;
         if self.content.is_some() != (self.kind == NodeKind::File) {
-            return Err(FormatError::Invalid {
-                what: "content of a node",
-            });
+            return Err(FormatError::Invalid { what: "content of a node" });
         }
         if self.tree.is_some() != (self.kind == NodeKind::Directory) {
             return Err(FormatError::Invalid { what: "tree of a node" });
@@ -347,10 +326,7 @@ impl Extent {
 
 fn write_extent(encoder: &mut Encoder<Vec<u8>>, extent: &Extent) {
     match extent {
-        Extent::Chunk { id, length } => ok(encoder
-            .array(2)
-            .and_then(|e| e.bytes(&id.0))
-            .and_then(|e| e.u32(*length))),
+        Extent::Chunk { id, length } => ok(encoder.array(2).and_then(|e| e.bytes(&id.0)).and_then(|e| e.u32(*length))),
         Extent::Hole { length } => ok(encoder.u64(*length)),
     }
 }
@@ -365,24 +341,17 @@ fn read_extent(decoder: &mut Decoder<'_>) -> Result<Extent, FormatError> {
             check_limit("length of a chunk", length as usize, BLOCK_PLAIN_MAX as usize)?;
             Extent::Chunk { id, length }
         }
-        _ => Extent::Hole {
-            length: decoder.u64().map_err(|e| record_error("extent", &e))?,
-        },
+        _ => Extent::Hole { length: decoder.u64().map_err(|e| record_error("extent", &e))? },
     };
     if extent.is_empty() {
-        return Err(FormatError::Invalid {
-            what: "length of an extent",
-        });
+        return Err(FormatError::Invalid { what: "length of an extent" });
     }
     Ok(extent)
 }
 
 fn read_id(decoder: &mut Decoder<'_>) -> Result<ChunkId, FormatError> {
     let bytes = decoder.bytes().map_err(|e| record_error("chunk id", &e))?;
-    bytes
-        .try_into()
-        .map(ChunkId)
-        .map_err(|_| FormatError::Invalid { what: "chunk id" })
+    bytes.try_into().map(ChunkId).map_err(|_| FormatError::Invalid { what: "chunk id" })
 }
 
 fn read_xattrs(map: &mut MapReader<'_, '_>) -> Result<Vec<Xattr>, FormatError> {
@@ -390,23 +359,16 @@ fn read_xattrs(map: &mut MapReader<'_, '_>) -> Result<Vec<Xattr>, FormatError> {
     let (mut xattrs, mut size) = (Vec::new(), 0);
     for _ in 0..count {
         map.array(2, 2)?;
-        let xattr = Xattr {
-            name: map.bytes(XATTRS_MAX)?.to_vec(),
-            value: map.bytes(XATTRS_MAX)?.to_vec(),
-        };
+        let xattr = Xattr { name: map.bytes(XATTRS_MAX)?.to_vec(), value: map.bytes(XATTRS_MAX)?.to_vec() };
         size += xattr.name.len() + xattr.value.len();
         check_limit("bytes of extended attributes", size, XATTRS_MAX)?;
         if xattr.name.is_empty() || xattr.name.contains(&0) {
-            return Err(FormatError::Invalid {
-                what: "name of an extended attribute",
-            });
+            return Err(FormatError::Invalid { what: "name of an extended attribute" });
         }
         xattrs.push(xattr);
     }
     if xattrs.windows(2).any(|pair| pair[0].name >= pair[1].name) {
-        return Err(FormatError::Invalid {
-            what: "order of extended attributes",
-        });
+        return Err(FormatError::Invalid { what: "order of extended attributes" });
     }
     Ok(xattrs)
 }
@@ -428,28 +390,14 @@ mod tests {
         node.mode = 0o6755;
         (node.uid, node.gid) = (1000, u32::MAX);
         (node.user, node.group) = (Some("u".into()), Some("g".into()));
-        let time = |seconds| {
-            Some(Time {
-                seconds,
-                nanos: 999_999_999,
-            })
-        };
+        let time = |seconds| Some(Time { seconds, nanos: 999_999_999 });
         (node.mtime, node.ctime, node.birth) = (time(-1), time(0), time(i64::MAX));
         (node.inode, node.device, node.links, node.flags) = (u64::MAX, 2, 3, 16);
         node.xattrs = vec![
-            Xattr {
-                name: b"user.a".to_vec(),
-                value: vec![],
-            },
-            Xattr {
-                name: b"user.b".to_vec(),
-                value: vec![0, 1],
-            },
+            Xattr { name: b"user.a".to_vec(), value: vec![] },
+            Xattr { name: b"user.b".to_vec(), value: vec![0, 1] },
         ];
-        let chunk = Extent::Chunk {
-            id: ChunkId([7; 32]),
-            length: 4 << 20,
-        };
+        let chunk = Extent::Chunk { id: ChunkId([7; 32]), length: 4 << 20 };
         node.content = Some(Content::Extents(vec![chunk, Extent::Hole { length: 1 << 40 }]));
         node.size = (4 << 20) + (1 << 40);
         node
@@ -495,10 +443,7 @@ mod tests {
     #[test]
     fn hostile_trees_are_refused() {
         for name in [&b".."[..], b".", b"", b"a/b", b"/etc", b"a\0", &[b'x'; 256]] {
-            assert!(
-                TreeChunk::from_bytes(&TreeChunk::Leaf(vec![file(name)]).to_bytes()).is_err(),
-                "{name:?}"
-            );
+            assert!(TreeChunk::from_bytes(&TreeChunk::Leaf(vec![file(name)]).to_bytes()).is_err(), "{name:?}");
         }
         let twice = TreeChunk::Leaf(vec![file(b"a"), file(b"a")]);
         assert!(TreeChunk::from_bytes(&twice.to_bytes()).is_err());
@@ -512,10 +457,7 @@ mod tests {
         short.size = 1;
         assert!(TreeChunk::from_bytes(&TreeChunk::Leaf(vec![short]).to_bytes()).is_err());
         let mut huge = full();
-        huge.content = Some(Content::Extents(vec![
-            Extent::Hole { length: u64::MAX },
-            Extent::Hole { length: 9 },
-        ]));
+        huge.content = Some(Content::Extents(vec![Extent::Hole { length: u64::MAX }, Extent::Hole { length: 9 }]));
         huge.size = 8;
         assert!(TreeChunk::from_bytes(&TreeChunk::Leaf(vec![huge]).to_bytes()).is_err());
         let mut bytes = TreeChunk::Leaf(vec![full()]).to_bytes();

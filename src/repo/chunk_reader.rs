@@ -39,11 +39,7 @@ impl Index {
     #[must_use]
     pub fn locate(&self, kind: PackKind, id: &ChunkId) -> Option<Located> {
         let place = self.places(kind, id).next()?;
-        Some(Located {
-            block: place.block,
-            start: place.start,
-            length: place.length,
-        })
+        Some(Located { block: place.block, start: place.start, length: place.length })
     }
 
     /// Where a block lies.
@@ -65,14 +61,7 @@ impl Index {
     pub fn open_job(&self, repository: &Repository, block: u32, ticket: u64, input: Bytes) -> Result<Job, RepoError> {
         let record = self.block(block).record;
         let key = self.key_of(repository, block)?;
-        Ok(Job {
-            ticket,
-            operation: Operation::Open,
-            key,
-            number: record.number,
-            plain_len: record.plain_len,
-            input,
-        })
+        Ok(Job { ticket, operation: Operation::Open, key, number: record.number, plain_len: record.plain_len, input })
     }
 }
 

@@ -21,11 +21,7 @@ impl Environment {
     /// The real world.
     #[must_use]
     pub fn system() -> Self {
-        Self {
-            clock: Arc::new(SystemClock::default()),
-            entropy: Arc::new(SystemEntropy),
-            host: Host::this(),
-        }
+        Self { clock: Arc::new(SystemClock::default()), entropy: Arc::new(SystemEntropy), host: Host::this() }
     }
 
     /// The time now.
@@ -33,20 +29,14 @@ impl Environment {
     pub fn now(&self) -> Time {
         let nanos = self.clock.unix_nanos();
         let seconds = i64::try_from(nanos.div_euclid(1_000_000_000)).unwrap_or(i64::MAX);
-        Time {
-            seconds,
-            nanos: u32::try_from(nanos.rem_euclid(1_000_000_000)).expect("below 10^9"),
-        }
+        Time { seconds, nanos: u32::try_from(nanos.rem_euclid(1_000_000_000)).expect("below 10^9") }
     }
 
     /// Bytes that differ from process to process.
     #[must_use]
     pub(super) fn process(&self) -> Vec<u8> {
         let host = &self.host;
-        format!(
-            "{}\0{}\0{}\0{}\0{}\0{}",
-            host.name, host.machine, host.boot, host.pid, host.started, host.namespace
-        )
-        .into_bytes()
+        format!("{}\0{}\0{}\0{}\0{}\0{}", host.name, host.machine, host.boot, host.pid, host.started, host.namespace)
+            .into_bytes()
     }
 }

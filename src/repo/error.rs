@@ -77,31 +77,16 @@ impl RepoError {
         }
     }
 
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "names, texts and errors alike are given to it"
-    )]
+    #[expect(clippy::needless_pass_by_value, reason = "names, texts and errors alike are given to it")]
     pub(super) fn format(object: impl ToString, error: &FormatError) -> Self {
         match error {
-            FormatError::Version(version) => Self::TooNew {
-                object: object.to_string(),
-                version: *version,
-            },
-            other => Self::Damaged {
-                object: object.to_string(),
-                reason: other.to_string(),
-            },
+            FormatError::Version(version) => Self::TooNew { object: object.to_string(), version: *version },
+            other => Self::Damaged { object: object.to_string(), reason: other.to_string() },
         }
     }
 
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "names, texts and errors alike are given to it"
-    )]
+    #[expect(clippy::needless_pass_by_value, reason = "names, texts and errors alike are given to it")]
     pub(super) fn damaged(object: impl ToString, reason: impl ToString) -> Self {
-        Self::Damaged {
-            object: object.to_string(),
-            reason: reason.to_string(),
-        }
+        Self::Damaged { object: object.to_string(), reason: reason.to_string() }
     }
 }

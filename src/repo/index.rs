@@ -73,8 +73,7 @@ impl Index {
 
     /// Adds the packs of one index object; a pack that is known already is passed over.
     pub(super) fn add(&mut self, table: IndexTable) {
-        self.chunks
-            .reserve(table.packs.iter().map(|pack| pack.table.chunks.len()).sum());
+        self.chunks.reserve(table.packs.iter().map(|pack| pack.table.chunks.len()).sum());
         for pack in table.packs {
             self.add_pack(pack);
         }
@@ -89,38 +88,22 @@ impl Index {
         let mut chunks = pack.table.chunks.iter();
         for record in pack.table.blocks {
             let block = small(self.blocks.len());
-            self.blocks.push(BlockEntry {
-                record,
-                pack: number,
-                first_chunk: small(self.chunks.len()),
-            });
+            self.blocks.push(BlockEntry { record, pack: number, first_chunk: small(self.chunks.len()) });
             for chunk in chunks.by_ref().take(usize::from(record.chunks)) {
                 let place = small(self.chunks.len());
-                self.chunks.push(ChunkEntry {
-                    id: chunk.id,
-                    length: chunk.length,
-                    block,
-                });
+                self.chunks.push(ChunkEntry { id: chunk.id, length: chunk.length, block });
                 let chunks = &self.chunks;
-                self.table
-                    .insert_unique(hash(&chunk.id), place, |n| hash(&chunks[*n as usize].id));
+                self.table.insert_unique(hash(&chunk.id), place, |n| hash(&chunks[*n as usize].id));
             }
         }
         let (name, header, length) = (pack.name, pack.header, pack.length);
-        self.packs.push(PackEntry {
-            name,
-            header,
-            length,
-            key: OnceLock::new(),
-        });
+        self.packs.push(PackEntry { name, header, length, key: OnceLock::new() });
     }
 
     /// Whether some pack holds the chunk.
     #[must_use]
     pub fn contains(&self, id: &ChunkId) -> bool {
-        self.table
-            .find(hash(id), |n| self.chunks[*n as usize].id == *id)
-            .is_some()
+        self.table.find(hash(id), |n| self.chunks[*n as usize].id == *id).is_some()
     }
 
     /// Length of a chunk in bytes, if it is known.
@@ -133,27 +116,15 @@ impl Index {
     /// Every copy of a chunk in packs of `kind`.
     pub(super) fn places(&self, kind: PackKind, id: &ChunkId) -> impl Iterator<Item = Place> + '_ {
         let id = *id;
-        let same = self
-            .table
-            .iter_hash(hash(&id))
-            .copied()
-            .filter(move |n| self.chunks[*n as usize].id == id);
-        same.map(|n| self.place(n))
-            .filter(move |place| self.pack_of(place.block).header.kind == Some(kind))
+        let same = self.table.iter_hash(hash(&id)).copied().filter(move |n| self.chunks[*n as usize].id == id);
+        same.map(|n| self.place(n)).filter(move |place| self.pack_of(place.block).header.kind == Some(kind))
     }
 
     fn place(&self, chunk: u32) -> Place {
         let entry = self.chunks[chunk as usize];
         let first = self.blocks[entry.block as usize].first_chunk;
-        let start = self.chunks[first as usize..chunk as usize]
-            .iter()
-            .map(|c| c.length)
-            .sum();
-        Place {
-            block: entry.block,
-            start,
-            length: entry.length,
-        }
+        let start = self.chunks[first as usize..chunk as usize].iter().map(|c| c.length).sum();
+        Place { block: entry.block, start, length: entry.length }
     }
 
     /// The id of the chunk that begins at byte `start` of a block, both as [`locate`](Self::locate) gave them.
@@ -179,13 +150,7 @@ impl Index {
     /// The key of the pack of a block.
     pub(super) fn key_of(&self, repository: &Repository, block: u32) -> Result<Arc<ObjectKey>, RepoError> {
         let pack = self.pack_of(block);
-        let find = || {
-            repository
-                .keys()
-                .find(&pack.header)
-                .map(Arc::new)
-                .map_err(|error| error.to_string())
-        };
+        let find = || repository.keys().find(&pack.header).map(Arc::new).map_err(|error| error.to_string());
         pack.key
             .get_or_init(find)
             .clone()
@@ -207,9 +172,7 @@ impl Index {
 
     /// Name and length of every pack it knows.
     pub fn packs(&self) -> impl Iterator<Item = (ObjectName, u64)> + '_ {
-        self.packs
-            .iter()
-            .map(|pack| (ObjectName::hashed(Folder::Packs, &pack.name), u64::from(pack.length)))
+        self.packs.iter().map(|pack| (ObjectName::hashed(Folder::Packs, &pack.name), u64::from(pack.length)))
     }
 
     /// Index objects that could not be read.
@@ -223,17 +186,13 @@ fn load_one(repository: &Repository, meta: &ObjectMeta) -> Result<IndexTable, Re
     let limit = HEADER_LEN + INDEX_SEGMENTS_MAX as usize * (SEGMENT_PLAIN + TAG_LEN);
     let bytes = object::load(&**repository.storage(), &meta.name, limit as u64)?;
     let header = object::header(&meta.name, &bytes, Class::Index)?;
-    let key = repository
-        .keys()
-        .find(&header)
-        .map_err(|error| RepoError::damaged(&meta.name, error))?;
+    let key = repository.keys().find(&header).map_err(|error| RepoError::damaged(&meta.name, error))?;
     let lens = segment_lens(bytes.len() as u64).map_err(|error| RepoError::format(&meta.name, &error))?;
     let (mut rest, mut plain) = (&bytes[HEADER_LEN..], Vec::with_capacity(bytes.len()));
     for (number, length) in (0..).zip(lens) {
         let (sealed, behind) = rest.split_at(length);
         let mut segment = sealed.to_vec();
-        key.open(Part::Segment, number, &mut segment)
-            .map_err(|error| RepoError::damaged(&meta.name, error))?;
+        key.open(Part::Segment, number, &mut segment).map_err(|error| RepoError::damaged(&meta.name, error))?;
         plain.extend_from_slice(&segment);
         rest = behind;
     }

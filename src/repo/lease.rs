@@ -18,7 +18,7 @@ const RENEWAL: Duration = Duration::from_mins(5);
 pub(super) struct HeldLease {
     id: [u8; 16],
     stop: Option<Sender<()>>,
-    renewer: Option<JoinHandle<Lease>>,
+    renewer: Option<JoinHandle<(Lease, Vec<u64>)>>,
     storage: Arc<dyn Storage>,
 }
 
@@ -42,22 +42,20 @@ impl HeldLease {
         let (id, store) = (lease.id, Arc::clone(&storage));
         let renew = move || {
             let mut lease = lease;
+            let mut standing = vec![lease.counter];
             while stopped.recv_timeout(RENEWAL) == Err(RecvTimeoutError::Timeout) {
                 lease.counter += 1;
                 // A renewal that fails is tried again with the next; prune waits much longer than that.
                 if put(&*store, &lease).is_ok() {
-                    let _ = store.delete(&ObjectName::lease(&lease.id, lease.counter - 1));
+                    clear(&*store, &lease.id, &mut standing);
                 }
+                // Also after an error: it may stand there all the same.
+                standing.push(lease.counter);
             }
-            lease
+            (lease, standing)
         };
         let renewer = std::thread::Builder::new().name("lease".to_owned()).spawn(renew)?;
-        Ok(Self {
-            id,
-            stop: Some(stop),
-            renewer: Some(renewer),
-            storage,
-        })
+        Ok(Self { id, stop: Some(stop), renewer: Some(renewer), storage })
     }
 
     /// The lease's id.
@@ -72,14 +70,13 @@ impl HeldLease {
 
     fn stop(&mut self) -> Result<(), RepoError> {
         self.stop = None;
-        let Some(lease) = self.renewer.take().and_then(|renewer| renewer.join().ok()) else {
+        let Some((lease, mut standing)) = self.renewer.take().and_then(|renewer| renewer.join().ok()) else {
             return Ok(());
         };
         let end = ObjectName::lease_end(&self.id);
-        self.storage
-            .put(&end, &[Bytes::from(lease.to_bytes())], PutMode::Keep)?;
-        let cleared = self.storage.delete(&ObjectName::lease(&self.id, lease.counter));
-        if cleared.is_ok() {
+        self.storage.put(&end, &[Bytes::from(lease.to_bytes())], PutMode::Keep)?;
+        clear(&*self.storage, &self.id, &mut standing);
+        if standing.is_empty() {
             let _ = self.storage.delete(&end);
         }
         Ok(())
@@ -91,6 +88,11 @@ impl Drop for HeldLease {
         // A lease that cannot be ended goes stale by itself.
         let _ = self.stop();
     }
+}
+
+/// Removes objects of the lease; what the storage does not let go stays in `standing`.
+fn clear(storage: &dyn Storage, id: &[u8; 16], standing: &mut Vec<u64>) {
+    standing.retain(|counter| storage.delete(&ObjectName::lease(id, *counter)).is_err());
 }
 
 fn put(storage: &dyn Storage, lease: &Lease) -> Result<(), RepoError> {

@@ -12,17 +12,11 @@ use std::ops::ControlFlow;
 pub(super) fn load(storage: &dyn Storage, name: &ObjectName, limit: u64) -> Result<Bytes, RepoError> {
     let length = storage.head(name)?.length;
     if length > limit {
-        return Err(RepoError::damaged(
-            name,
-            format!("it has {length} bytes, limit is {limit}"),
-        ));
+        return Err(RepoError::damaged(name, format!("it has {length} bytes, limit is {limit}")));
     }
     let bytes = storage.get(name)?;
     if name.hash().is_some_and(|hash| blake3::hash(&bytes) != hash) {
-        return Err(RepoError::damaged(
-            name,
-            "its bytes do not have the hash that is its name",
-        ));
+        return Err(RepoError::damaged(name, "its bytes do not have the hash that is its name"));
     }
     Ok(bytes)
 }
@@ -47,8 +41,7 @@ pub(super) fn open_record(
     let header = header(name, object, class)?;
     let key = keys.find(&header).map_err(|error| RepoError::damaged(name, error))?;
     let mut record = object[HEADER_LEN..].to_vec();
-    key.open(part(class), 0, &mut record)
-        .map_err(|error| RepoError::damaged(name, error))?;
+    key.open(part(class), 0, &mut record).map_err(|error| RepoError::damaged(name, error))?;
     Ok(record)
 }
 

@@ -83,16 +83,11 @@ impl PackWriter {
         let full = self.plain.len() + chunk.len() > self.block_size || self.chunks.len() == BLOCK_CHUNKS_MAX;
         let laid = if full { self.lay(repository)? } else { None };
         if self.plain.capacity() == 0 {
-            self.plain = self
-                .spare
-                .pop()
-                .unwrap_or_else(|| BytesMut::with_capacity(self.block_size));
+            self.plain = self.spare.pop().unwrap_or_else(|| BytesMut::with_capacity(self.block_size));
         }
         self.plain.extend_from_slice(chunk);
-        self.chunks.push(ChunkRecord {
-            id,
-            length: u32::try_from(chunk.len()).expect("chunks are within their limit"),
-        });
+        self.chunks
+            .push(ChunkRecord { id, length: u32::try_from(chunk.len()).expect("chunks are within their limit") });
         Ok(laid)
     }
 
@@ -103,11 +98,7 @@ impl PackWriter {
         }
         let plain = std::mem::take(&mut self.plain).freeze();
         let chunks = std::mem::take(&mut self.chunks);
-        if self
-            .packs
-            .back()
-            .is_none_or(|pack| pack.closing || pack.chunks + chunks.len() > PACK_CHUNKS_MAX)
-        {
+        if self.packs.back().is_none_or(|pack| pack.closing || pack.chunks + chunks.len() > PACK_CHUNKS_MAX) {
             self.close_last();
             self.begin(repository, &chunks)?;
         }
@@ -117,13 +108,7 @@ impl PackWriter {
         pack.in_flight += 1;
         pack.plain_in_flight += plain.len() as u64;
         pack.chunks += chunks.len();
-        let laid = LaidBlock {
-            pack: pack.serial,
-            number,
-            key: Arc::clone(&pack.key),
-            plain,
-            chunks,
-        };
+        let laid = LaidBlock { pack: pack.serial, number, key: Arc::clone(&pack.key), plain, chunks };
         self.close_when_full();
         Ok(Some(laid))
     }
@@ -131,9 +116,7 @@ impl PackWriter {
     fn begin(&mut self, repository: &Repository, chunks: &[ChunkRecord]) -> Result<(), RepoError> {
         let ids: Vec<&[u8]> = chunks.iter().map(|chunk| &chunk.id.0[..]).collect();
         let salt = repository.salts().next(&ids)?;
-        let (header, key) = repository
-            .keys()
-            .begin(Class::Pack, Some(self.kind), repository.suite(), salt);
+        let (header, key) = repository.keys().begin(Class::Pack, Some(self.kind), repository.suite(), salt);
         self.serial += 1;
         self.packs.push_back(OpenPack {
             serial: self.serial,
@@ -153,10 +136,7 @@ impl PackWriter {
 
     /// Takes no more blocks into the last pack once what is in it, and what will come, reaches the size of a pack.
     fn close_when_full(&mut self) {
-        let (plain, sealed) = (
-            self.plain_sealed.max(1),
-            if self.plain_sealed == 0 { 1 } else { self.sealed },
-        );
+        let (plain, sealed) = (self.plain_sealed.max(1), if self.plain_sealed == 0 { 1 } else { self.sealed });
         if let Some(pack) = self.packs.back_mut() {
             let coming = u128::from(pack.plain_in_flight) * u128::from(sealed) / u128::from(plain);
             let full = u128::from(pack.length) + coming >= u128::from(self.pack_size);
@@ -180,21 +160,11 @@ impl PackWriter {
     /// Appends a sealed block to the pack it was laid for.
     pub(super) fn sealed(&mut self, serial: u64, number: u32, chunks: Vec<ChunkRecord>, sealed: Vec<u8>) {
         let plain_len = chunks.iter().map(|chunk| chunk.length).sum();
-        let pack = self
-            .packs
-            .iter_mut()
-            .find(|pack| pack.serial == serial)
-            .expect("a pack waits for its blocks");
+        let pack = self.packs.iter_mut().find(|pack| pack.serial == serial).expect("a pack waits for its blocks");
         let sealed_len = u32::try_from(sealed.len()).expect("sealed blocks are within their limit");
         let offset = u32::try_from(pack.length).expect("packs are within their limit");
         let count = u16::try_from(chunks.len()).expect("blocks have at most 4096 chunks");
-        pack.table.blocks.push(BlockRecord {
-            number,
-            offset,
-            sealed_len,
-            plain_len,
-            chunks: count,
-        });
+        pack.table.blocks.push(BlockRecord { number, offset, sealed_len, plain_len, chunks: count });
         pack.table.chunks.extend(chunks);
         pack.blocks.push(Bytes::from(sealed));
         pack.length += u64::from(sealed_len);
@@ -219,12 +189,7 @@ impl PackWriter {
     pub(super) fn take_full(&mut self) -> Option<FullPack> {
         let ready = self.packs.iter().position(|pack| pack.closing && pack.in_flight == 0)?;
         let pack = self.packs.remove(ready).expect("it was just found");
-        Some(FullPack {
-            header: pack.header,
-            key: pack.key,
-            blocks: pack.blocks,
-            table: pack.table,
-        })
+        Some(FullPack { header: pack.header, key: pack.key, blocks: pack.blocks, table: pack.table })
     }
 
     /// Whether nothing is open or waited for.

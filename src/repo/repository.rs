@@ -54,10 +54,7 @@ impl Repository {
                     trouble = Some(RepoError::damaged(name, "it is of another repository"));
                 }
                 Ok(config) => {
-                    if newest
-                        .as_ref()
-                        .is_none_or(|(known, _)| known.generation < config.generation)
-                    {
+                    if newest.as_ref().is_none_or(|(known, _)| known.generation < config.generation) {
                         newest = Some((config, header.suite));
                     }
                 }
@@ -78,14 +75,7 @@ impl Repository {
         suite: Suite,
     ) -> Self {
         let salts = SaltSource::new(Arc::clone(&env.entropy), Arc::clone(&env.clock), &env.process());
-        Self {
-            storage,
-            env,
-            keys: Arc::new(keys),
-            config,
-            suite,
-            salts,
-        }
+        Self { storage, env, keys: Arc::new(keys), config, suite, salts }
     }
 
     /// Where its objects are.

@@ -45,7 +45,6 @@ pub struct Stored {
 pub struct Session {
     repository: Arc<Repository>,
     options: SessionOptions,
-    lease: Option<HeldLease>,
     index: Arc<Index>,
     new: HashSet<ChunkId, BuildHasherDefault<IdHasher>>,
     lane: Box<dyn Lane>,
@@ -57,6 +56,8 @@ pub struct Session {
     uploads: Uploads,
     unindexed: Vec<IndexedPack>,
     stored: Stored,
+    /// Last, so that it is dropped, and thereby ended, when nothing is on its way any more.
+    lease: Option<HeldLease>,
 }
 
 #[derive(Debug)]
@@ -93,11 +94,7 @@ impl Session {
         options: SessionOptions,
         operation: &str,
     ) -> Result<Self, RepoError> {
-        let lease = if options.dry_run {
-            None
-        } else {
-            Some(HeldLease::take(repository, operation)?)
-        };
+        let lease = if options.dry_run { None } else { Some(HeldLease::take(repository, operation)?) };
         let index = Arc::new(Index::load(repository)?);
         let lane = engine.lane().map_err(|error| RepoError::Engine(error.to_string()))?;
         let config = repository.config();
@@ -155,11 +152,7 @@ impl Session {
         self.stored.chunks += 1;
         self.stored.plain += chunk.len() as u64;
         if !self.options.dry_run {
-            let writer = if kind == PackKind::Data {
-                &mut self.data
-            } else {
-                &mut self.tree
-            };
+            let writer = if kind == PackKind::Data { &mut self.data } else { &mut self.tree };
             if let Some(laid) = writer.append(&self.repository, id, chunk)? {
                 self.submit(kind, laid)?;
             }
@@ -187,14 +180,7 @@ impl Session {
             plain_len: u32::try_from(laid.plain.len()).expect("a block is within its limit"),
             input: laid.plain,
         });
-        self.flights.insert(
-            self.ticket,
-            Flight {
-                kind,
-                pack: laid.pack,
-                chunks: laid.chunks,
-            },
-        );
+        self.flights.insert(self.ticket, Flight { kind, pack: laid.pack, chunks: laid.chunks });
         self.turn(Duration::ZERO)?;
         while !self.queue.is_empty() {
             self.turn(Duration::from_millis(100))?;
@@ -224,11 +210,7 @@ impl Session {
         let Done { job, outcome } = done;
         let sealed = outcome.map_err(|error| RepoError::Engine(error.to_string()))?;
         let flight = self.flights.remove(&job.ticket).expect("every job in flight is known");
-        let writer = if flight.kind == PackKind::Data {
-            &mut self.data
-        } else {
-            &mut self.tree
-        };
+        let writer = if flight.kind == PackKind::Data { &mut self.data } else { &mut self.tree };
         writer.sealed(flight.pack, job.number, flight.chunks, sealed);
         writer.recycle(job.input);
         Ok(())
@@ -248,11 +230,7 @@ impl Session {
             return Ok(());
         }
         for kind in [PackKind::Data, PackKind::Tree] {
-            let writer = if kind == PackKind::Data {
-                &mut self.data
-            } else {
-                &mut self.tree
-            };
+            let writer = if kind == PackKind::Data { &mut self.data } else { &mut self.tree };
             if let Some(laid) = writer.flush(&self.repository)? {
                 self.submit(kind, laid)?;
             }
@@ -278,9 +256,7 @@ impl Session {
             let object = index::seal(&self.repository, &table)?;
             self.stored.stored += object.len() as u64;
             let name = ObjectName::hashed(Folder::Index, blake3::hash(&object).as_bytes());
-            self.repository
-                .storage()
-                .put(&name, &[Bytes::from(object)], PutMode::Keep)?;
+            self.repository.storage().put(&name, &[Bytes::from(object)], PutMode::Keep)?;
         }
         Ok(())
     }

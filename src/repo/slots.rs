@@ -22,20 +22,14 @@ pub struct SlotSecret {
 /// The bytes of a new slot.
 pub(super) fn seal(keyring: &Keyring, slot: &SlotSecret, suite: Suite, salt: [u8; 32]) -> Result<Vec<u8>, RepoError> {
     let repository = keyring.repository;
-    let mut header = Header {
-        class: Class::KeySlot,
-        kind: None,
-        suite,
-        epoch: 0,
-        repository,
-        salt,
-        commitment: [0; 32],
-    };
+    let mut header =
+        Header { class: Class::KeySlot, kind: None, suite, epoch: 0, repository, salt, commitment: [0; 32] };
     let kdf = slot.kdf.to_bytes();
     let wrap = derive(&slot.secret, slot.kdf, &salt).map_err(|error| RepoError::Option(error.to_string()))?;
     let (key, commitment) = slot_key(&wrap, &header, kdf);
     header.commitment = commitment;
-    let mut record = keyring.to_bytes().to_vec();
+    // Sealed where it stands, so that no open copy is left.
+    let mut record = keyring.to_bytes();
     key.seal(Part::KeySlot, 0, &mut record);
     Ok([&header.to_bytes()[..], &kdf, &record].concat())
 }
@@ -82,12 +76,7 @@ fn read(storage: &dyn Storage, name: &ObjectName, repositories: &[[u8; 16]]) -> 
         return Err(RepoError::damaged(name, "it is cut short"));
     };
     let kdf = Kdf::from_bytes(kdf).map_err(|error| RepoError::format(name, &error))?;
-    Ok(Some(Slot {
-        name: name.clone(),
-        header,
-        kdf,
-        record: record.to_vec(),
-    }))
+    Ok(Some(Slot { name: name.clone(), header, kdf, record: record.to_vec() }))
 }
 
 /// The keyring, or `None` when the secret is not the slot's.
@@ -102,8 +91,7 @@ fn open(slot: &Slot, secret: &Secret) -> Result<Option<Keyring>, RepoError> {
         return Ok(None);
     }
     let mut record = Zeroizing::new(slot.record.clone());
-    key.open(Part::KeySlot, 0, &mut record)
-        .map_err(|error| RepoError::damaged(&slot.name, error))?;
+    key.open(Part::KeySlot, 0, &mut record).map_err(|error| RepoError::damaged(&slot.name, error))?;
     let keyring = Keyring::from_bytes(&record).map_err(|error| RepoError::format(&slot.name, &error))?;
     if keyring.repository != slot.header.repository {
         return Err(RepoError::damaged(&slot.name, "its keyring is of another repository"));

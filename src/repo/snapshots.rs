@@ -2,6 +2,7 @@
 
 use super::{RepoError, Repository, object};
 use crate::base::hex;
+use crate::format::limits::RECORD_LEN_MAX;
 use crate::format::{Class, Snapshot};
 use crate::storage::{Folder, ObjectName, PutMode};
 use bytes::Bytes;
@@ -61,11 +62,7 @@ impl SnapshotRef {
             }
             None => return Err(wrong()),
         };
-        Ok(Self {
-            text: name.to_owned(),
-            base,
-            path,
-        })
+        Ok(Self { text: name.to_owned(), base, path })
     }
 }
 
@@ -92,8 +89,7 @@ impl SnapshotList {
                 Err(error) => return Err(error),
             }
         }
-        list.snapshots
-            .sort_by_key(|named| (named.snapshot.lamport, named.snapshot.time, named.name));
+        list.snapshots.sort_by_key(|named| (named.snapshot.lamport, named.snapshot.time, named.name));
         Ok(list)
     }
 
@@ -106,16 +102,10 @@ impl SnapshotList {
         match &wanted.base {
             Base::Latest(back) => self.snapshots.iter().rev().nth(*back).ok_or_else(none),
             Base::Prefix(prefix) => {
-                let mut fit = self
-                    .snapshots
-                    .iter()
-                    .filter(|named| hex::encode(&named.name).starts_with(prefix.as_str()));
+                let mut fit =
+                    self.snapshots.iter().filter(|named| hex::encode(&named.name).starts_with(prefix.as_str()));
                 let first = fit.next().ok_or_else(none)?;
-                if fit.next().is_some() {
-                    Err(RepoError::Ambiguous(prefix.clone()))
-                } else {
-                    Ok(first)
-                }
+                if fit.next().is_some() { Err(RepoError::Ambiguous(prefix.clone())) } else { Ok(first) }
             }
         }
     }
@@ -125,9 +115,7 @@ fn load_one(repository: &Repository, name: &ObjectName) -> Result<NamedSnapshot,
     let bytes = object::load_record(&**repository.storage(), name)?;
     let record = object::open_record(repository.keys(), name, &bytes, Class::Snapshot)?;
     let snapshot = Snapshot::from_bytes(&record).map_err(|error| RepoError::format(name, &error))?;
-    let hash = name
-        .hash()
-        .ok_or_else(|| RepoError::damaged(name, "it is not named by a hash"))?;
+    let hash = name.hash().ok_or_else(|| RepoError::damaged(name, "it is not named by a hash"))?;
     Ok(NamedSnapshot { name: hash, snapshot })
 }
 
@@ -135,24 +123,21 @@ impl Repository {
     /// Puts a snapshot: the commit of a backup. Everything it needs must be durable.
     ///
     /// # Errors
-    /// The storage.
+    /// The storage; [`RepoError::Option`] when a field is beyond what a snapshot can hold.
     pub fn put_snapshot(&self, snapshot: &Snapshot) -> Result<NamedSnapshot, RepoError> {
-        let (header, key) = self
-            .keys()
-            .begin(Class::Snapshot, None, self.suite(), self.salts().next(&[])?);
+        // What is acknowledged must be readable, so it is read before it is put.
+        let beyond = |reason: String| RepoError::Option(format!("the snapshot cannot hold this: {reason}"));
+        let again = Snapshot::from_bytes(&snapshot.to_bytes()).map_err(|error| beyond(error.to_string()))?;
+        if again != *snapshot || snapshot.to_bytes().len() as u64 + 256 > RECORD_LEN_MAX {
+            return Err(beyond("it does not read as it was written".to_owned()));
+        }
+        let (header, key) = self.keys().begin(Class::Snapshot, None, self.suite(), self.salts().next(&[])?);
         let mut record = snapshot.to_bytes();
         key.seal(object::part(Class::Snapshot), 0, &mut record);
         let bytes = [&header.to_bytes()[..], &record].concat();
         let name = *blake3::hash(&bytes).as_bytes();
-        self.storage().put(
-            &ObjectName::hashed(Folder::Snapshots, &name),
-            &[Bytes::from(bytes)],
-            PutMode::Keep,
-        )?;
-        Ok(NamedSnapshot {
-            name,
-            snapshot: snapshot.clone(),
-        })
+        self.storage().put(&ObjectName::hashed(Folder::Snapshots, &name), &[Bytes::from(bytes)], PutMode::Keep)?;
+        Ok(NamedSnapshot { name, snapshot: snapshot.clone() })
     }
 }
 
@@ -165,22 +150,9 @@ mod tests {
         for good in ["latest", "latest~3", "0af", "latest:/home", "0af:", "latest~0:/a:b"] {
             assert!(SnapshotRef::parse(good.as_bytes()).is_ok(), "{good}");
         }
-        for bad in [
-            "",
-            ":/x",
-            "latest~",
-            "latest~x",
-            "latest~+1",
-            "latest3",
-            "0AF",
-            "xyz",
-            "-1",
-        ] {
+        for bad in ["", ":/x", "latest~", "latest~x", "latest~+1", "latest3", "0AF", "xyz", "-1"] {
             assert!(SnapshotRef::parse(bad.as_bytes()).is_err(), "{bad}");
         }
-        assert_eq!(
-            SnapshotRef::parse(b"latest:/a:\xff").unwrap().path,
-            Some(b"/a:\xff".to_vec())
-        );
+        assert_eq!(SnapshotRef::parse(b"latest:/a:\xff").unwrap().path, Some(b"/a:\xff".to_vec()));
     }
 }

@@ -20,12 +20,7 @@ impl TreeReader {
     /// The directory whose tree is `id`.
     #[must_use]
     pub fn new(id: ChunkId) -> Self {
-        Self {
-            id,
-            pending: vec![(id, 0, None)],
-            nodes: VecDeque::new(),
-            last: None,
-        }
+        Self { id, pending: vec![(id, 0, None)], nodes: VecDeque::new(), last: None }
     }
 
     /// The next node.
@@ -43,8 +38,7 @@ impl TreeReader {
                     if end.is_some_and(|end| below.last().is_none_or(|(name, _)| *name != end)) {
                         return Err(self.broken("a branch does not end with the name that it must"));
                     }
-                    self.pending
-                        .extend(below.into_iter().rev().map(|(name, id)| (id, depth + 1, Some(name))));
+                    self.pending.extend(below.into_iter().rev().map(|(name, id)| (id, depth + 1, Some(name))));
                 }
                 TreeChunk::Branch(_) => return Err(self.broken("its branches are empty or nest too deep")),
                 _ => return Err(self.broken("it is a list of extents, not of nodes")),
@@ -68,10 +62,7 @@ impl TreeReader {
     }
 
     fn broken(&self, reason: &str) -> RepoError {
-        RepoError::Tree {
-            id: self.id,
-            reason: reason.to_owned(),
-        }
+        RepoError::Tree { id: self.id, reason: reason.to_owned() }
     }
 
     /// All nodes that are left.
@@ -100,21 +91,11 @@ impl ExtentReader {
     #[must_use]
     pub fn new(content: &Content, size: u64) -> Self {
         match content {
-            Content::Inline(_) => Self {
-                id: ChunkId([0; 32]),
-                pending: Vec::new(),
-                extents: VecDeque::new(),
-            },
-            Content::Extents(extents) => Self {
-                id: ChunkId([0; 32]),
-                pending: Vec::new(),
-                extents: extents.iter().copied().collect(),
-            },
-            Content::Nested(id) => Self {
-                id: *id,
-                pending: vec![(*id, 0, size)],
-                extents: VecDeque::new(),
-            },
+            Content::Inline(_) => Self { id: ChunkId([0; 32]), pending: Vec::new(), extents: VecDeque::new() },
+            Content::Extents(extents) => {
+                Self { id: ChunkId([0; 32]), pending: Vec::new(), extents: extents.iter().copied().collect() }
+            }
+            Content::Nested(id) => Self { id: *id, pending: vec![(*id, 0, size)], extents: VecDeque::new() },
         }
     }
 
@@ -136,8 +117,7 @@ impl ExtentReader {
                 }
                 TreeChunk::ExtentBranch(below) if depth < BRANCH_LEVELS_MAX => {
                     let covered = sum(&mut below.iter().map(|(length, _)| *length));
-                    self.pending
-                        .extend(below.into_iter().rev().map(|(length, id)| (id, depth + 1, length)));
+                    self.pending.extend(below.into_iter().rev().map(|(length, id)| (id, depth + 1, length)));
                     Some(covered)
                 }
                 _ => None,
@@ -153,8 +133,5 @@ impl ExtentReader {
 
 fn read(reader: &mut ChunkReader, id: ChunkId) -> Result<TreeChunk, RepoError> {
     let bytes = reader.read(PackKind::Tree, &id)?;
-    TreeChunk::from_bytes(&bytes).map_err(|error| RepoError::Tree {
-        id,
-        reason: error.to_string(),
-    })
+    TreeChunk::from_bytes(&bytes).map_err(|error| RepoError::Tree { id, reason: error.to_string() })
 }

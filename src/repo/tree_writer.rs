@@ -122,11 +122,7 @@ struct Level<E> {
 
 impl<E: Entry> Level<E> {
     fn new() -> Self {
-        Self {
-            open: Vec::new(),
-            bytes: 0,
-            split: false,
-        }
+        Self { open: Vec::new(), bytes: 0, split: false }
     }
 
     /// Adds an entry; gives the pieces that ended by it.
@@ -140,10 +136,7 @@ impl<E: Entry> Level<E> {
             return Vec::new();
         }
         (self.split, self.bytes) = (true, 0);
-        std::mem::take(&mut self.open)
-            .into_iter()
-            .flat_map(|entry| self.push_split(entry))
-            .collect()
+        std::mem::take(&mut self.open).into_iter().flat_map(|entry| self.push_split(entry)).collect()
     }
 
     fn push_split(&mut self, entry: E) -> Vec<Vec<E>> {
@@ -180,10 +173,7 @@ where
     (E::Key, ChunkId): Entry<Key = E::Key>,
 {
     fn new() -> Self {
-        Self {
-            bottom: Level::new(),
-            above: Vec::new(),
-        }
+        Self { bottom: Level::new(), above: Vec::new() }
     }
 
     fn push(&mut self, session: &mut Session, entry: E) -> Result<(), RepoError> {
@@ -337,10 +327,7 @@ mod tests {
         assert!((15..60).contains(&long.len()), "{}", long.len());
         assert!(long.iter().all(|piece| piece.len() <= PIECE_MAX));
         let names: Vec<_> = long.concat().into_iter().map(|node| node.name).collect();
-        assert_eq!(
-            names,
-            (0..10_000).map(|n| format!("{n:09}").into_bytes()).collect::<Vec<_>>()
-        );
+        assert_eq!(names, (0..10_000).map(|n| format!("{n:09}").into_bytes()).collect::<Vec<_>>());
     }
 
     #[test]
@@ -357,11 +344,7 @@ mod tests {
         for n in 0..100_u32 {
             let mut node = Node::new(&n.to_be_bytes().map(|b| b + 1), NodeKind::Symlink);
             node.target = vec![b'x'; 60_000];
-            count += level
-                .push(node)
-                .iter()
-                .inspect(|piece| assert!(piece.len() <= 20))
-                .count();
+            count += level.push(node).iter().inspect(|piece| assert!(piece.len() <= 20)).count();
         }
         assert!(count > 4, "{count}");
     }

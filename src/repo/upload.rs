@@ -32,22 +32,13 @@ impl Uploads {
             std::thread::Builder::new().name(format!("upload-{n}")).spawn(put_all)
         };
         let threads = (0..threads.max(1)).map(spawn).collect::<Result<_, _>>()?;
-        Ok(Self {
-            queue: Some(queue),
-            done,
-            threads,
-            pending: 0,
-        })
+        Ok(Self { queue: Some(queue), done, threads, pending: 0 })
     }
 
     /// Hands a pack over.
     pub(super) fn submit(&mut self, pack: FullPack) -> Result<(), RepoError> {
         let stopped = || RepoError::Engine("the upload threads have stopped".to_owned());
-        self.queue
-            .as_ref()
-            .ok_or_else(stopped)?
-            .send(pack)
-            .map_err(|_| stopped())?;
+        self.queue.as_ref().ok_or_else(stopped)?.send(pack).map_err(|_| stopped())?;
         self.pending += 1;
         Ok(())
     }
@@ -58,11 +49,7 @@ impl Uploads {
             return Ok(None);
         }
         let stopped = || RepoError::Engine("the upload threads have stopped".to_owned());
-        let result = if wait {
-            Some(self.done.recv().map_err(|_| stopped())?)
-        } else {
-            self.done.try_recv().ok()
-        };
+        let result = if wait { Some(self.done.recv().map_err(|_| stopped())?) } else { self.done.try_recv().ok() };
         match result {
             Some(result) => {
                 self.pending -= 1;
@@ -84,22 +71,12 @@ impl Drop for Uploads {
 
 /// Adds footer, header copy and trailer, names the pack by its bytes and puts it.
 fn put(storage: &dyn Storage, pack: FullPack) -> Result<IndexedPack, RepoError> {
-    let FullPack {
-        header,
-        key,
-        blocks,
-        table,
-    } = pack;
+    let FullPack { header, key, blocks, table } = pack;
     let mut footer = table.to_footer();
     key.seal(Part::Footer, 0, &mut footer);
     let footer_len = u32::try_from(footer.len()).expect("a footer is within its limit");
     let blocks_len = u32::try_from(table.blocks.len()).expect("a pack has at most 16384 blocks");
-    let mut trailer = Trailer {
-        footer_len,
-        blocks: blocks_len,
-    }
-    .to_bytes()
-    .to_vec();
+    let mut trailer = Trailer { footer_len, blocks: blocks_len }.to_bytes().to_vec();
     key.seal(Part::Trailer, 0, &mut trailer);
     let clear = Bytes::copy_from_slice(&header.to_bytes());
     let mut parts = Vec::with_capacity(blocks.len() + 4);
@@ -113,10 +90,5 @@ fn put(storage: &dyn Storage, pack: FullPack) -> Result<IndexedPack, RepoError> 
     let name = *hasher.finalize().as_bytes();
     storage.put(&ObjectName::hashed(Folder::Packs, &name), &parts, PutMode::Keep)?;
     let length = u32::try_from(parts.iter().map(Bytes::len).sum::<usize>()).expect("a pack is within its limit");
-    Ok(IndexedPack {
-        name,
-        header,
-        length,
-        table,
-    })
+    Ok(IndexedPack { name, header, length, table })
 }

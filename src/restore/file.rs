@@ -2,12 +2,33 @@
 
 use crate::files::{DirId, FileHandle, Part, Target, TargetError, write_sparse_at};
 use crate::format::Node;
+use crate::repo::RepoError;
 use std::io;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Files kept open at once while they wait for more.
 const OPEN_MAX: usize = 256;
+
+/// A piece that cannot be had.
+#[derive(Clone, Debug)]
+pub(super) struct Loss {
+    pub(super) reason: String,
+    /// Whether stored data is damaged, as opposed to out of reach.
+    pub(super) damage: bool,
+}
+
+impl Loss {
+    pub(super) fn damage(reason: String) -> Self {
+        Self { reason, damage: true }
+    }
+}
+
+impl From<RepoError> for Loss {
+    fn from(error: RepoError) -> Self {
+        Self { reason: error.to_string(), damage: error.is_damage() }
+    }
+}
 
 /// A file that waits for pieces.
 #[derive(Debug)]
@@ -23,7 +44,7 @@ struct State {
     /// Pieces still to come; the plan holds one more until it has planned them all.
     waiting: u64,
     /// Why the content is not whole.
-    damage: Option<String>,
+    loss: Option<Loss>,
     /// Why the file cannot be written.
     trouble: Option<String>,
 }
@@ -40,8 +61,8 @@ enum Place {
 pub(super) enum Fate {
     /// It is in its place; what of its metadata could not be set.
     Restored(Vec<TargetError>),
-    /// Its content is damaged; what there is stands under another name.
-    Damaged(String),
+    /// Its content is not whole; what there is of it stands under another name.
+    Lost(Loss),
     /// It could not be made.
     Failed(String),
 }
@@ -55,26 +76,14 @@ pub(super) struct Site<'t> {
 
 impl<'t> Site<'t> {
     pub(super) fn new(target: &'t Target) -> Self {
-        Self {
-            target,
-            open: AtomicUsize::new(0),
-        }
+        Self { target, open: AtomicUsize::new(0) }
     }
 }
 
 impl File {
     pub(super) fn new(dir: DirId, node: Node) -> Self {
-        let state = State {
-            place: Place::Nowhere,
-            waiting: 1,
-            damage: None,
-            trouble: None,
-        };
-        Self {
-            dir,
-            node,
-            state: Mutex::new(state),
-        }
+        let state = State { place: Place::Nowhere, waiting: 1, loss: None, trouble: None };
+        Self { dir, node, state: Mutex::new(state) }
     }
 
     /// Counts a piece that will come.
@@ -99,7 +108,7 @@ impl File {
         &self,
         site: &Site<'_>,
         offset: u64,
-        bytes: Result<&[u8], String>,
+        bytes: Result<&[u8], Loss>,
     ) -> Result<Option<Fate>, io::Error> {
         let mut state = self.lock();
         match bytes {
@@ -112,7 +121,7 @@ impl File {
                 }
             }
             Ok(_) => {}
-            Err(reason) => state.damage = Some(reason),
+            Err(loss) => state.loss = Some(loss),
         }
         Ok(self.arrived(&mut state, site))
     }
@@ -186,15 +195,15 @@ impl File {
     }
 
     fn end(&self, state: &mut State, target: &Target, handle: Result<FileHandle, String>) -> Fate {
-        match (state.damage.take(), state.trouble.take(), handle) {
-            (Some(damage), _, Ok(handle)) => match target.set_aside(handle) {
-                Ok(name) => {
-                    let name = String::from_utf8_lossy(&name).into_owned();
-                    Fate::Damaged(format!("{damage}; what is left of it is in `{name}`"))
-                }
-                Err(error) => Fate::Damaged(format!("{damage}; {error}")),
-            },
-            (Some(damage), _, Err(_)) => Fate::Damaged(damage),
+        match (state.loss.take(), state.trouble.take(), handle) {
+            (Some(Loss { reason, damage }), _, Ok(handle)) => {
+                let reason = match target.set_aside(handle) {
+                    Ok(name) => format!("{reason}; what is left of it is in `{}`", String::from_utf8_lossy(&name)),
+                    Err(error) => format!("{reason}; {error}"),
+                };
+                Fate::Lost(Loss { reason, damage })
+            }
+            (Some(loss), _, Err(_)) => Fate::Lost(loss),
             (None, Some(trouble), handle) => {
                 if let Ok(handle) = handle {
                     target.discard(handle);

@@ -58,6 +58,8 @@ pub struct RestoreReport {
     pub failed: Vec<FailedItem>,
     /// Entries whose data is damaged or missing in the repository.
     pub damaged: Vec<FailedItem>,
+    /// Whether some of `failed` is there because the storage could not be read.
+    pub storage_failed: bool,
 }
 
 /// Why a restore ended early.
@@ -91,13 +93,6 @@ pub fn restore(
     watch: &Watch<'_>,
 ) -> Result<RestoreReport, RestoreError> {
     let target = Target::create(&request.target, request.options, &*repository.env().entropy)?;
-    let job = round::Job {
-        repository,
-        index,
-        engine,
-        target: &target,
-        watch,
-        readers: request.readers.max(1),
-    };
+    let job = round::Job { repository, index, engine, target: &target, watch, readers: request.readers.max(1) };
     plan::Plan::new(&job).run(&request.selected)
 }

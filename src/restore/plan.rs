@@ -1,16 +1,15 @@
 //! The walk over the trees: makes directories and everything without content, and collects pieces of files for rounds.
 
-use super::file::{Fate, File, Site};
+use super::file::{Fate, File, Loss, Site};
 use super::round::{Job, Outcome, Piece, run_round};
 use super::{RestoreError, RestoreReport, Selected};
 use crate::base::meter::Meter;
-use crate::files::{DirId, TargetError};
+use crate::files::DirId;
 use crate::format::{Content, Extent, FailedItem, Node, NodeKind, PackKind, Time};
 use crate::repo::{ChunkReader, ExtentReader, TreeReader};
 use std::collections::HashMap;
-use std::sync::Mutex;
 
-/// A round is executed with so many pieces or files; a piece takes 32 bytes.
+/// A round is executed with so many pieces or files; a piece takes 24 bytes.
 const ROUND_PIECES: usize = 1 << 20;
 const ROUND_FILES: usize = 1 << 16;
 
@@ -29,7 +28,7 @@ struct Link {
 pub(super) struct Plan<'j> {
     job: &'j Job<'j>,
     reader: ChunkReader,
-    outcome: Mutex<Outcome>,
+    outcome: Outcome,
     site: Site<'j>,
     files: Vec<File>,
     pieces: Vec<Piece>,
@@ -42,7 +41,7 @@ impl<'j> Plan<'j> {
         Self {
             job,
             reader: ChunkReader::new(job.repository, job.index),
-            outcome: Mutex::new(Outcome::default()),
+            outcome: Outcome::default(),
             site: Site::new(job.target),
             files: Vec::new(),
             pieces: Vec::new(),
@@ -61,26 +60,16 @@ impl<'j> Plan<'j> {
             }
             Selected::Entry(node) => self.entry(DirId::TOP, (**node).clone())?,
         }
-        self.job
-            .watch
-            .meter
-            .total_known
-            .store(true, std::sync::atomic::Ordering::Relaxed);
+        self.job.watch.meter.total_known.store(true, std::sync::atomic::Ordering::Relaxed);
         self.round()?;
         for link in std::mem::take(&mut self.links) {
-            self.link(&link);
+            self.link(link)?;
         }
+        self.round()?;
         let errors = self.job.target.finish_directories();
-        self.metadata(errors);
-        Ok(self
-            .outcome
-            .into_inner()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .report)
-    }
-
-    fn outcome(&self) -> std::sync::MutexGuard<'_, Outcome> {
-        self.outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.outcome.metadata(self.job.watch, errors);
+        let report = std::mem::take(&mut *self.outcome.report());
+        Ok(report)
     }
 
     fn walk(&mut self, top: TreeReader) -> Result<(), RestoreError> {
@@ -97,9 +86,10 @@ impl<'j> Plan<'j> {
                     continue;
                 }
                 Err(error) => {
+                    // One piece of the directory is lost; the pieces behind it come with the next calls.
+                    let (reason, damage) = (format!("some of what is in it is lost: {error}"), error.is_damage());
                     let path = self.job.target.path(dir, b"");
-                    self.damaged(path, format!("what is below is lost: {error}"));
-                    open.pop();
+                    self.outcome.lost(self.job.watch, path, Loss { reason, damage });
                     continue;
                 }
             };
@@ -119,7 +109,7 @@ impl<'j> Plan<'j> {
         match self.job.target.add_directory(dir, &node.name) {
             Ok(below) => {
                 self.job.target.describe_directory(below, node);
-                self.outcome().report.directories += 1;
+                self.outcome.report().directories += 1;
                 Some(below)
             }
             Err(error) => {
@@ -135,24 +125,28 @@ impl<'j> Plan<'j> {
         if node.links > 1 && node.device != 0 && node.ctime.is_some() {
             match self.linked.get(&key) {
                 Some((first, known)) if same_file(known, &node) => {
-                    self.links.push(Link {
-                        first: (*first, known.name.clone()),
-                        dir,
-                        node,
-                    });
+                    self.links.push(Link { first: (*first, known.name.clone()), dir, node });
                     return Ok(());
                 }
                 Some(_) => {}
                 None => drop(self.linked.insert(key, (dir, node.clone()))),
             }
         }
+        self.make(dir, node)
+    }
+
+    /// Makes an entry that is not a directory, whatever its other names are.
+    fn make(&mut self, dir: DirId, node: Node) -> Result<(), RestoreError> {
         if let Some(content) = node.content.clone() {
             return self.file(dir, node, &content);
         }
         match self.job.target.create_special(dir, &node) {
             Ok(errors) => {
-                self.outcome().report.others += 1;
-                self.metadata(errors);
+                self.outcome.report().others += 1;
+                if node.links > 1 {
+                    self.outcome.set_linkable(dir, &node.name);
+                }
+                self.outcome.metadata(self.job.watch, errors);
             }
             Err(error) => self.failed(self.job.target.path(dir, &node.name), error.source.to_string()),
         }
@@ -175,7 +169,7 @@ impl<'j> Plan<'j> {
                     offset += u64::from(length);
                 }
                 Err(error) => {
-                    self.lose(offset, error.to_string())?;
+                    self.lose(offset, error.into())?;
                     break;
                 }
             }
@@ -196,11 +190,7 @@ impl<'j> Plan<'j> {
             Some(fate) => self.settle(&file, fate),
             None => self.files.push(file),
         }
-        if self.files.len() >= ROUND_FILES {
-            self.round()
-        } else {
-            Ok(())
-        }
+        if self.files.len() >= ROUND_FILES { self.round() } else { Ok(()) }
     }
 
     fn last(&self) -> &File {
@@ -212,24 +202,18 @@ impl<'j> Plan<'j> {
             Some(place) if place.length == length => {
                 self.last().expect_piece();
                 let file = u32::try_from(self.files.len() - 1).expect("a round has few files");
-                self.pieces.push(Piece {
-                    block: place.block,
-                    start: place.start,
-                    length,
-                    file,
-                    offset,
-                });
+                self.pieces.push(Piece { block: place.block, start: place.start, length, file, offset });
                 Ok(())
             }
-            Some(_) => self.lose(offset, format!("chunk {id} has another length")),
-            None => self.lose(offset, format!("chunk {id} is not in the index")),
+            Some(_) => self.lose(offset, Loss::damage(format!("chunk {id} has another length"))),
+            None => self.lose(offset, Loss::damage(format!("chunk {id} is not in the index"))),
         }
     }
 
     /// Notes that a piece of the file that is being planned cannot be had.
-    fn lose(&mut self, offset: u64, reason: String) -> Result<(), RestoreError> {
+    fn lose(&mut self, offset: u64, loss: Loss) -> Result<(), RestoreError> {
         self.last().expect_piece();
-        let fate = self.last().piece(&self.site, offset, Err(reason));
+        let fate = self.last().piece(&self.site, offset, Err(loss));
         fate.map(|_| ()).map_err(RestoreError::NoSpace)
     }
 
@@ -245,36 +229,36 @@ impl<'j> Plan<'j> {
     }
 
     fn settle(&self, file: &File, fate: Fate) {
-        self.outcome().settle(self.job, file, fate);
+        self.outcome.settle(self.job, file, fate);
     }
 
-    fn link(&mut self, link: &Link) {
-        let target = self.job.target;
-        let made = target.create_hard_link((link.first.0, &link.first.1), link.dir, &link.node.name);
-        let path = target.path(link.dir, &link.node.name);
-        match made {
-            Ok(()) if link.node.kind == NodeKind::File => {
-                let mut outcome = self.outcome();
-                outcome.report.files += 1;
-                Meter::add(&self.job.watch.meter.files_done, 1);
-            }
-            Ok(()) => self.outcome().report.others += 1,
-            Err(error) => self.failed(path, format!("hard link: {}", error.source)),
+    /// Makes a name a link to the first one, if that is in its place; else an entry of its own.
+    fn link(&mut self, link: Link) -> Result<(), RestoreError> {
+        let Link { first: (first_dir, first_name), dir, node } = link;
+        if !self.outcome.is_linkable(first_dir, &first_name) {
+            return self.make(dir, node);
         }
-    }
-
-    fn metadata(&self, errors: Vec<TargetError>) {
-        for error in errors {
-            self.failed(error.path.clone(), format!("{}: {}", error.action, error.source));
+        let target = self.job.target;
+        match target.create_hard_link((first_dir, &first_name), dir, &node.name) {
+            Ok(()) if node.kind == NodeKind::File => {
+                self.outcome.report().files += 1;
+                Meter::add(&self.job.watch.meter.files_done, 1);
+                Ok(())
+            }
+            Ok(()) => {
+                self.outcome.report().others += 1;
+                Ok(())
+            }
+            Err(error) => {
+                let reason = format!("it is a file of its own, because a hard link failed: {}", error.source);
+                self.failed(target.path(dir, &node.name), reason);
+                self.make(dir, node)
+            }
         }
     }
 
     fn failed(&self, path: Vec<u8>, reason: String) {
-        self.outcome().failed(self.job.watch, FailedItem { path, reason });
-    }
-
-    fn damaged(&self, path: Vec<u8>, reason: String) {
-        self.outcome().damaged(self.job.watch, FailedItem { path, reason });
+        self.outcome.failed(self.job.watch, FailedItem { path, reason });
     }
 }
 

@@ -1,17 +1,17 @@
 //! One round: blocks in the order in which they lie, read in merged ranges, opened by the engine, verified and written.
 
-use super::file::{Fate, File, Site};
+use super::file::{Fate, File, Loss, Site};
 use super::{RestoreError, RestoreReport, Watch};
 use crate::base::meter::Meter;
 use crate::crypto::chunk_id;
 use crate::engine::{Done, Engine, Lane};
-use crate::files::Target;
+use crate::files::{DirId, Target, TargetError};
 use crate::format::{FailedItem, PackKind};
 use crate::repo::{BlockPlace, ChunkReader, Index, Repository};
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Blocks of one pack are read together when no more than this lies between them.
@@ -42,44 +42,72 @@ pub(super) struct Piece {
 /// What became of everything so far.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
-    pub(super) report: RestoreReport,
+    report: Mutex<RestoreReport>,
+    /// Files with several names that are in their places, so that links to them can be made.
+    linkable: Mutex<HashSet<(DirId, Vec<u8>)>>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Outcome {
-    pub(super) fn failed(&mut self, watch: &Watch<'_>, item: FailedItem) {
-        Meter::add(&watch.meter.failed, 1);
-        (watch.failed)(&item);
-        self.report.failed.push(item);
+    /// Changes the report.
+    pub(super) fn report(&self) -> MutexGuard<'_, RestoreReport> {
+        lock(&self.report)
     }
 
-    pub(super) fn damaged(&mut self, watch: &Watch<'_>, item: FailedItem) {
+    pub(super) fn failed(&self, watch: &Watch<'_>, item: FailedItem) {
         Meter::add(&watch.meter.failed, 1);
+        // Whoever is told may be slow, so nothing is locked.
         (watch.failed)(&item);
-        self.report.damaged.push(item);
+        self.report().failed.push(item);
     }
 
-    pub(super) fn settle(&mut self, job: &Job<'_>, file: &File, fate: Fate) {
+    pub(super) fn lost(&self, watch: &Watch<'_>, path: Vec<u8>, loss: Loss) {
+        let item = FailedItem { path, reason: loss.reason };
+        if !loss.damage {
+            self.report().storage_failed = true;
+            return self.failed(watch, item);
+        }
+        Meter::add(&watch.meter.failed, 1);
+        (watch.failed)(&item);
+        self.report().damaged.push(item);
+    }
+
+    pub(super) fn settle(&self, job: &Job<'_>, file: &File, fate: Fate) {
         let path = job.target.path(file.dir, &file.node.name);
         job.watch.meter.set_current(&path);
         Meter::add(&job.watch.meter.files_done, 1);
         match fate {
             Fate::Restored(errors) => {
-                self.report.files += 1;
-                self.report.bytes += file.node.size;
-                for error in errors {
-                    let reason = format!("{}: {}", error.action, error.source);
-                    self.failed(
-                        job.watch,
-                        FailedItem {
-                            path: error.path.clone(),
-                            reason,
-                        },
-                    );
+                let mut report = self.report();
+                report.files += 1;
+                report.bytes += file.node.size;
+                drop(report);
+                if file.node.links > 1 {
+                    self.set_linkable(file.dir, &file.node.name);
                 }
+                self.metadata(job.watch, errors);
             }
-            Fate::Damaged(reason) => self.damaged(job.watch, FailedItem { path, reason }),
+            Fate::Lost(loss) => self.lost(job.watch, path, loss),
             Fate::Failed(reason) => self.failed(job.watch, FailedItem { path, reason }),
         }
+    }
+
+    pub(super) fn metadata(&self, watch: &Watch<'_>, errors: Vec<TargetError>) {
+        for error in errors {
+            let reason = format!("{}: {}", error.action, error.source);
+            self.failed(watch, FailedItem { path: error.path, reason });
+        }
+    }
+
+    pub(super) fn set_linkable(&self, dir: DirId, name: &[u8]) {
+        lock(&self.linkable).insert((dir, name.to_vec()));
+    }
+
+    pub(super) fn is_linkable(&self, dir: DirId, name: &[u8]) -> bool {
+        lock(&self.linkable).contains(&(dir, name.to_vec()))
     }
 }
 
@@ -110,10 +138,7 @@ fn stretches(index: &Index, pieces: &[Piece]) -> Vec<Stretch> {
                 stretch.range.end = place.range.end;
                 stretch.pieces.end = at + count;
             }
-            None => stretches.push(Stretch {
-                range: place.range.clone(),
-                pieces: at..at + count,
-            }),
+            None => stretches.push(Stretch { range: place.range.clone(), pieces: at..at + count }),
         }
         last = Some(place);
         at += count;
@@ -130,7 +155,7 @@ struct Shared<'r> {
     next: AtomicUsize,
     stop: AtomicBool,
     site: &'r Site<'r>,
-    outcome: &'r Mutex<Outcome>,
+    outcome: &'r Outcome,
 }
 
 /// Restores all `pieces` of `files`.
@@ -139,21 +164,12 @@ pub(super) fn run_round(
     files: &[File],
     pieces: &[Piece],
     site: &Site<'_>,
-    outcome: &Mutex<Outcome>,
+    outcome: &Outcome,
 ) -> Result<(), RestoreError> {
     let stretches = stretches(job.index, pieces);
     let workers = job.readers.min(stretches.len());
     let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let shared = Shared {
-        job,
-        files,
-        pieces,
-        stretches,
-        next,
-        stop,
-        site,
-        outcome,
-    };
+    let shared = Shared { job, files, pieces, stretches, next, stop, site, outcome };
     std::thread::scope(|scope| {
         let mut threads = Vec::new();
         for n in 0..workers {
@@ -168,14 +184,9 @@ pub(super) fn run_round(
             };
             threads.push(thread.spawn_scoped(scope, work).map_err(crate::repo::RepoError::from)?);
         }
-        let panicked = || {
-            RestoreError::from(crate::repo::RepoError::Engine(
-                "a restoring thread has stopped".to_owned(),
-            ))
-        };
-        threads
-            .into_iter()
-            .try_for_each(|thread| thread.join().unwrap_or_else(|_| Err(panicked())))
+        let panicked =
+            || RestoreError::from(crate::repo::RepoError::Engine("a restoring thread has stopped".to_owned()));
+        threads.into_iter().try_for_each(|thread| thread.join().unwrap_or_else(|_| Err(panicked())))
     })
 }
 
@@ -266,9 +277,7 @@ impl<'r> Worker<'r> {
 
     fn write(&mut self, done: Done) -> Result<(), RestoreError> {
         let at = self.waiting.iter().position(|(ticket, _)| *ticket == done.job.ticket);
-        let (_, pieces) = self
-            .waiting
-            .swap_remove(at.expect("every job in the engine is waited for"));
+        let (_, pieces) = self.waiting.swap_remove(at.expect("every job in the engine is waited for"));
         let Ok(plain) = done.outcome else {
             return self.one_by_one(pieces);
         };
@@ -299,22 +308,19 @@ impl<'r> Worker<'r> {
             let id = self.shared.job.index.chunk_at(piece.block, piece.start);
             match self.reader.read(PackKind::Data, &id) {
                 Ok(bytes) => self.put(piece, Ok(&bytes))?,
-                Err(error) => self.put(piece, Err(error.to_string()))?,
+                Err(error) => self.put(piece, Err(error.into()))?,
             }
         }
         Ok(())
     }
 
-    fn put(&self, piece: Piece, bytes: Result<&[u8], String>) -> Result<(), RestoreError> {
+    fn put(&self, piece: Piece, bytes: Result<&[u8], Loss>) -> Result<(), RestoreError> {
         let shared = self.shared;
         let file = &shared.files[piece.file as usize];
         Meter::add(&shared.job.watch.meter.bytes_done, u64::from(piece.length));
-        let fate = file
-            .piece(shared.site, piece.offset, bytes)
-            .map_err(RestoreError::NoSpace)?;
+        let fate = file.piece(shared.site, piece.offset, bytes).map_err(RestoreError::NoSpace)?;
         if let Some(fate) = fate {
-            let mut outcome = shared.outcome.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            outcome.settle(shared.job, file, fate);
+            shared.outcome.settle(shared.job, file, fate);
         }
         Ok(())
     }

@@ -19,10 +19,7 @@ pub enum Selected {
 /// [`RepoError::NoPath`] when nothing lies there; damage on the way.
 pub fn select(reader: &mut ChunkReader, snapshot: &Snapshot, path: &[u8]) -> Result<Selected, RepoError> {
     let mut found = Selected::Directory(snapshot.root, None);
-    for name in path
-        .split(|b| *b == b'/')
-        .filter(|name| !name.is_empty() && *name != b".")
-    {
+    for name in path.split(|b| *b == b'/').filter(|name| !name.is_empty() && *name != b".") {
         let missing = || RepoError::NoPath(path.to_vec());
         let Selected::Directory(tree, _) = found else {
             return Err(missing());

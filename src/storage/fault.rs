@@ -82,11 +82,7 @@ impl<S: Storage> FaultStorage<S> {
     /// A storage that does what `inner` does, until told otherwise.
     #[must_use]
     pub fn new(inner: S) -> Self {
-        Self {
-            inner,
-            script: Arc::default(),
-            changing: Arc::default(),
-        }
+        Self { inner, script: Arc::default(), changing: Arc::default() }
     }
 
     /// The storage inside, for looking at it past all faults.
@@ -168,9 +164,8 @@ impl<S: Storage> FaultStorage<S> {
         object: &str,
         effect: impl FnOnce() -> Result<T, StorageError>,
     ) -> Result<T, StorageError> {
-        let _one_change_at_a_time = verb
-            .is_change()
-            .then(|| self.changing.lock().unwrap_or_else(PoisonError::into_inner));
+        let _one_change_at_a_time =
+            verb.is_change().then(|| self.changing.lock().unwrap_or_else(PoisonError::into_inner));
         let outcome = self.script().begin(verb, object);
         match outcome {
             Outcome::Done => {}

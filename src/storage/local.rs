@@ -138,10 +138,7 @@ fn objects_in(folder: Folder, path: &Path, digits: &str) -> io::Result<Vec<Objec
             continue;
         };
         match entry.metadata() {
-            Ok(metadata) if metadata.is_file() => found.push(ObjectMeta {
-                name,
-                length: metadata.len(),
-            }),
+            Ok(metadata) if metadata.is_file() => found.push(ObjectMeta { name, length: metadata.len() }),
             Ok(_) => {}
             // Deleted since the folder was read.
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
@@ -174,8 +171,7 @@ impl Storage for LocalStorage {
     }
 
     fn prepare(&self) -> Result<(), StorageError> {
-        self.make_folders()
-            .map_err(|e| StorageError::new("prepare", "folders", &self.location, e))
+        self.make_folders().map_err(|e| StorageError::new("prepare", "folders", &self.location, e))
     }
 
     fn put(&self, name: &ObjectName, parts: &[Bytes], mode: PutMode) -> Result<(), StorageError> {
@@ -200,10 +196,7 @@ impl Storage for LocalStorage {
     fn head(&self, name: &ObjectName) -> Result<ObjectMeta, StorageError> {
         let found = length_of(&self.path(name)).and_then(|length| length.ok_or(io::ErrorKind::NotFound.into()));
         match found {
-            Ok(length) => Ok(ObjectMeta {
-                name: name.clone(),
-                length,
-            }),
+            Ok(length) => Ok(ObjectMeta { name: name.clone(), length }),
             Err(e) => Err(self.error("look up", name, e)),
         }
     }

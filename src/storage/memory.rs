@@ -27,9 +27,7 @@ impl MemoryStorage {
     #[must_use]
     pub fn snapshot(&self) -> Self {
         let objects = self.objects().clone();
-        Self {
-            objects: Arc::new(Mutex::new(objects)),
-        }
+        Self { objects: Arc::new(Mutex::new(objects)) }
     }
 
     fn objects(&self) -> MutexGuard<'_, HashMap<ObjectName, Bytes>> {
@@ -52,12 +50,7 @@ impl Storage for MemoryStorage {
     }
 
     fn capabilities(&self) -> Capabilities {
-        Capabilities {
-            parallelism: 4,
-            exclusive_create: true,
-            durable_put: false,
-            largest_object: u64::MAX,
-        }
+        Capabilities { parallelism: 4, exclusive_create: true, durable_put: false, largest_object: u64::MAX }
     }
 
     fn prepare(&self) -> Result<(), StorageError> {
@@ -93,10 +86,7 @@ impl Storage for MemoryStorage {
 
     fn head(&self, name: &ObjectName) -> Result<ObjectMeta, StorageError> {
         let length = self.find("look up", name)?.len() as u64;
-        Ok(ObjectMeta {
-            name: name.clone(),
-            length,
-        })
+        Ok(ObjectMeta { name: name.clone(), length })
     }
 
     fn list(&self, folder: Folder, each: &mut dyn FnMut(ObjectMeta) -> ControlFlow<()>) -> Result<(), StorageError> {
@@ -105,10 +95,7 @@ impl Storage for MemoryStorage {
             .objects()
             .iter()
             .filter(|(name, _)| name.folder() == folder)
-            .map(|(name, bytes)| ObjectMeta {
-                name: name.clone(),
-                length: bytes.len() as u64,
-            })
+            .map(|(name, bytes)| ObjectMeta { name: name.clone(), length: bytes.len() as u64 })
             .collect();
         for meta in found {
             if each(meta).is_break() {

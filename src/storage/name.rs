@@ -68,28 +68,19 @@ impl ObjectName {
     /// The name of the object in `folder` whose bytes have the BLAKE3 hash `hash`.
     #[must_use]
     pub fn hashed(folder: Folder, hash: &[u8; 32]) -> Self {
-        Self {
-            folder,
-            base: hex::encode(hash),
-        }
+        Self { folder, base: hex::encode(hash) }
     }
 
     /// The name of the `counter`th renewal of the lease `id`.
     #[must_use]
     pub fn lease(id: &[u8; 16], counter: u64) -> Self {
-        Self {
-            folder: Folder::Leases,
-            base: format!("{}-{counter}", hex::encode(id)),
-        }
+        Self { folder: Folder::Leases, base: format!("{}-{counter}", hex::encode(id)) }
     }
 
     /// The name of the object that ends the lease `id`.
     #[must_use]
     pub fn lease_end(id: &[u8; 16]) -> Self {
-        Self {
-            folder: Folder::Leases,
-            base: format!("{}-end", hex::encode(id)),
-        }
+        Self { folder: Folder::Leases, base: format!("{}-end", hex::encode(id)) }
     }
 
     /// The name with the last part `base` in `folder`, if such a name can be.
@@ -99,10 +90,7 @@ impl ObjectName {
             Folder::Leases => is_lease(base),
             _ => hex::decode::<32>(base).is_some(),
         };
-        valid.then(|| Self {
-            folder,
-            base: base.to_owned(),
-        })
+        valid.then(|| Self { folder, base: base.to_owned() })
     }
 
     /// The folder the object is in.
@@ -167,29 +155,15 @@ mod tests {
         let pack = ObjectName::parse(Folder::Packs, &hash).unwrap();
         assert_eq!(pack.path(), format!("packs/ab/{hash}"));
         assert_eq!(pack.hash(), Some([0xab; 32]));
-        for bad in [
-            "",
-            ".DS_Store",
-            "@eaDir",
-            "x.tmp",
-            "../../etc/passwd",
-            &hash[1..],
-            &hash.to_uppercase(),
-        ] {
+        for bad in ["", ".DS_Store", "@eaDir", "x.tmp", "../../etc/passwd", &hash[1..], &hash.to_uppercase()] {
             assert_eq!(ObjectName::parse(Folder::Packs, bad), None, "{bad}");
         }
         let id = "0f".repeat(16);
         for rest in ["0", "17", "end", "void", "honoured"] {
-            assert!(
-                ObjectName::parse(Folder::Leases, &format!("{id}-{rest}")).is_some(),
-                "{rest}"
-            );
+            assert!(ObjectName::parse(Folder::Leases, &format!("{id}-{rest}")).is_some(), "{rest}");
         }
         for rest in ["", "-1", "1x", "ended", "123456789012345678901"] {
-            assert!(
-                ObjectName::parse(Folder::Leases, &format!("{id}-{rest}")).is_none(),
-                "{rest}"
-            );
+            assert!(ObjectName::parse(Folder::Leases, &format!("{id}-{rest}")).is_none(), "{rest}");
         }
         assert_eq!(ObjectName::lease(&[15; 16], 3).path(), format!("leases/{id}-3"));
     }

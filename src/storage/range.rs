@@ -9,10 +9,7 @@ use std::ops::Range;
 /// `UnexpectedEof` when the object ends before the range does; `InvalidInput` when the range ends before it starts.
 pub(super) fn span(range: &Range<u64>, length: u64) -> io::Result<usize> {
     let Some(span) = range.end.checked_sub(range.start) else {
-        return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "the range ends before it starts",
-        ));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the range ends before it starts"));
     };
     if range.end > length {
         return Err(io::Error::new(

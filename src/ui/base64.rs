@@ -24,13 +24,7 @@ mod tests {
 
     #[test]
     fn the_vectors_of_the_rfc_come_out() {
-        for (plain, text) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foobar", "Zm9vYmFy"),
-        ] {
+        for (plain, text) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
             assert_eq!(base64(plain.as_bytes()), text);
         }
         assert_eq!(base64(&[0xff, 0xfe, 0xfd]), "//79");

@@ -81,10 +81,7 @@ mod tests {
 
     #[test]
     fn numbers_of_errors_are_for_programs() {
-        assert_eq!(
-            words("No such file or directory (os error 2)"),
-            "no such file or directory"
-        );
+        assert_eq!(words("No such file or directory (os error 2)"), "no such file or directory");
         assert_eq!(words("x: Denied (os error 13); EOF"), "x: Denied; EOF");
         for same in ["", "EOF", "a (os error", "ü"] {
             assert_eq!(words(same), same);

@@ -52,11 +52,7 @@ impl Output {
     /// Prints in this mode.
     #[must_use]
     pub fn new(mode: Mode) -> Self {
-        Self {
-            mode,
-            out: Mutex::new(BufWriter::with_capacity(1 << 16, stdout())),
-            bar: Mutex::new(None),
-        }
+        Self { mode, out: Mutex::new(BufWriter::with_capacity(1 << 16, stdout())), bar: Mutex::new(None) }
     }
 
     /// How it prints.
@@ -181,11 +177,7 @@ impl Output {
     }
 
     fn paint(&self, word: &str, colour: &str) -> String {
-        if self.mode.plain || !self.is_terminal() {
-            word.to_owned()
-        } else {
-            format!("\x1b[{colour}m{word}\x1b[0m")
-        }
+        if self.mode.plain || !self.is_terminal() { word.to_owned() } else { format!("\x1b[{colour}m{word}\x1b[0m") }
     }
 
     /// A line on stderr, above the progress if there is one.

@@ -47,11 +47,7 @@ impl Progress {
     /// Begins to show `meter`, if anybody wants to see it.
     #[must_use]
     pub fn start(output: &Arc<Output>, activity: Activity, meter: &Arc<Meter>, clock: &Arc<dyn Clock>) -> Self {
-        let mut progress = Self {
-            stop: None,
-            thread: None,
-            output: Arc::clone(output),
-        };
+        let mut progress = Self { stop: None, thread: None, output: Arc::clone(output) };
         let mode = output.mode();
         let every = match (mode.json, output.is_terminal()) {
             (true, _) => AS_JSON,
@@ -64,13 +60,8 @@ impl Progress {
         let bar = (every == ON_TERMINAL).then(bar);
         output.set_bar(bar.clone());
         let (stop, stopped) = bounded::<()>(0);
-        let view = View {
-            output: Arc::clone(output),
-            activity,
-            meter: Arc::clone(meter),
-            clock: Arc::clone(clock),
-            bar,
-        };
+        let view =
+            View { output: Arc::clone(output), activity, meter: Arc::clone(meter), clock: Arc::clone(clock), bar };
         let show = move || view.show(every, &stopped);
         // Without a thread there is no progress to see, which is no reason not to work.
         progress.thread = std::thread::Builder::new().name("progress".to_owned()).spawn(show).ok();
@@ -139,11 +130,7 @@ impl Rate {
     fn update(&mut self, elapsed: Duration, done: u64) -> f64 {
         let span = elapsed.saturating_sub(self.elapsed);
         let now = super::rate(done.saturating_sub(self.done), span);
-        let weight = if self.elapsed.is_zero() {
-            1.0
-        } else {
-            1.0 - (-span.as_secs_f64() / RATE_SPAN).exp()
-        };
+        let weight = if self.elapsed.is_zero() { 1.0 } else { 1.0 - (-span.as_secs_f64() / RATE_SPAN).exp() };
         self.value += weight * (now - self.value);
         (self.elapsed, self.done) = (elapsed, done);
         self.value
@@ -181,11 +168,7 @@ impl Status {
     /// Between 0 and 1; by bytes, or by files where there are no bytes.
     fn done(&self) -> Option<f64> {
         let (files, bytes) = self.totals?;
-        let done = if bytes > 0 {
-            super::ratio(self.bytes, bytes)
-        } else {
-            super::ratio(self.files, files)
-        };
+        let done = if bytes > 0 { super::ratio(self.bytes, bytes) } else { super::ratio(self.files, files) };
         Some(done.unwrap_or(1.0).min(1.0))
     }
 

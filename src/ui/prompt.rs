@@ -43,9 +43,7 @@ pub fn prompt(question: &str) -> Result<Zeroizing<String>, PromptError> {
     let mut modes = tcgetattr(stdin()).map_err(std::io::Error::from)?;
     let restore = Restore(modes.clone());
     // Signals are taken as characters, so that the terminal is never left without echo.
-    modes
-        .local_modes
-        .remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
+    modes.local_modes.remove(LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG);
     tcsetattr(stdin(), OptionalActions::Flush, &modes).map_err(std::io::Error::from)?;
     write!(stderr(), "{question}")?;
     stderr().flush()?;

@@ -57,21 +57,13 @@ pub fn duration(span: Duration) -> String {
     }
     let whole = span.as_secs() + u64::from(span.subsec_millis() >= 500);
     let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);
-    if hours > 0 {
-        format!("{hours}:{minutes:02}:{seconds:02}")
-    } else {
-        format!("{minutes}:{seconds:02}")
-    }
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes}:{seconds:02}") }
 }
 
 /// Bytes in a time span as bytes per second, 0 for no time at all.
 #[must_use]
 pub fn rate(number: u64, span: Duration) -> f64 {
-    if span.is_zero() {
-        0.0
-    } else {
-        as_float(number) / span.as_secs_f64()
-    }
+    if span.is_zero() { 0.0 } else { as_float(number) / span.as_secs_f64() }
 }
 
 /// How many times `part` goes into `whole`; `None` when `part` is nothing.
@@ -80,10 +72,7 @@ pub fn ratio(whole: u64, part: u64) -> Option<f64> {
     (part > 0).then(|| as_float(whole) / as_float(part))
 }
 
-#[expect(
-    clippy::cast_precision_loss,
-    reason = "people and graphs need no more than the first 15 digits"
-)]
+#[expect(clippy::cast_precision_loss, reason = "people and graphs need no more than the first 15 digits")]
 fn as_float(number: u64) -> f64 {
     number as f64
 }
@@ -110,12 +99,7 @@ mod tests {
         for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (1_234_567, "1,234,567")] {
             assert_eq!(count(number), text);
         }
-        for (millis, text) in [
-            (0, "0.00 s"),
-            (9_999, "10.0 s"),
-            (59_960, "1:00"),
-            (3_723_000, "1:02:03"),
-        ] {
+        for (millis, text) in [(0, "0.00 s"), (9_999, "10.0 s"), (59_960, "1:00"), (3_723_000, "1:02:03")] {
             assert_eq!(duration(Duration::from_millis(millis)), text);
         }
         assert_eq!(ratio(10, 0), None);

@@ -27,21 +27,17 @@ impl Table {
     /// The lines of the table, headings first. Columns in which nothing stands are left out.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        let columns: Vec<usize> = (0..self.headings.len())
-            .filter(|n| self.rows.iter().any(|row| !row[*n].is_empty()))
-            .collect();
+        let columns: Vec<usize> =
+            (0..self.headings.len()).filter(|n| self.rows.iter().any(|row| !row[*n].is_empty())).collect();
         let width = |n: usize| {
             let cells = self.rows.iter().map(|row| row[n].chars().count());
-            cells.max().unwrap_or(0).max(self.headings[n].len())
+            // A format has no room for more than 65,535 columns, and neither has anybody's terminal.
+            cells.max().unwrap_or(0).max(self.headings[n].len()).min(1_000)
         };
         let widths: Vec<usize> = columns.iter().map(|n| width(*n)).collect();
         let line = |cell: &dyn Fn(usize) -> String| {
             let cells = columns.iter().zip(&widths).map(|(n, width)| {
-                if self.right[*n] {
-                    format!("{:>width$}", cell(*n))
-                } else {
-                    format!("{:width$}", cell(*n))
-                }
+                if self.right[*n] { format!("{:>width$}", cell(*n)) } else { format!("{:width$}", cell(*n)) }
             });
             cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
         };

@@ -24,20 +24,9 @@ fn a_second_backup_reads_only_what_changed() {
     assert_eq!(third["statistics"]["files_new"], 1);
     assert_eq!(third["statistics"]["files_unmodified"], 3);
     assert_eq!(third["snapshot"]["job"], "j");
-    let skipped = summary(
-        place
-            .run(&["--json", "backup", "source", "--job", "j", "--skip-if-unchanged"])
-            .code(0),
-    );
-    assert_eq!(
-        (&skipped["unchanged"], &skipped["snapshot"]),
-        (&Value::Bool(true), &Value::Null)
-    );
-    let forced = summary(
-        place
-            .run(&["--json", "backup", "source", "--force", "--dry-run"])
-            .code(0),
-    );
+    let skipped = summary(place.run(&["--json", "backup", "source", "--job", "j", "--skip-if-unchanged"]).code(0));
+    assert_eq!((&skipped["unchanged"], &skipped["snapshot"]), (&Value::Bool(true), &Value::Null));
+    let forced = summary(place.run(&["--json", "backup", "source", "--force", "--dry-run"]).code(0));
     assert_eq!(forced["statistics"]["files_new"], 4);
     assert_eq!(place.objects("snapshots").len(), 3);
 }
@@ -61,14 +50,7 @@ fn what_cannot_be_read_is_named_twice_and_ends_in_3() {
 #[test]
 fn selections_leave_out_and_lists_name() {
     let place = Place::new();
-    for name in [
-        "source/keep",
-        "source/no.tmp",
-        "source/big",
-        "source/deep/NO.ISO",
-        "other/x",
-        "third/y",
-    ] {
+    for name in ["source/keep", "source/no.tmp", "source/big", "source/deep/NO.ISO", "other/x", "third/y"] {
         place.write(name, "x".repeat(if name.ends_with("big") { 5000 } else { 10 }));
     }
     place.write("rules", "*.tmp\n# a comment\n");
@@ -90,14 +72,9 @@ fn selections_leave_out_and_lists_name() {
     ];
     place.run(&words).code(0);
     let listed = place.run(&["ls", "latest"]).code(0).out();
-    for (name, there) in [
-        ("keep", true),
-        ("no.tmp", false),
-        ("big", false),
-        ("NO.ISO", false),
-        ("other/x", true),
-        ("third/y", true),
-    ] {
+    for (name, there) in
+        [("keep", true), ("no.tmp", false), ("big", false), ("NO.ISO", false), ("other/x", true), ("third/y", true)]
+    {
         assert_eq!(listed.contains(&format!("/{name}\n")), there, "{name} in {listed}");
     }
 }
@@ -109,23 +86,13 @@ fn standard_input_and_commands_are_saved_as_one_file() {
     Ended(command.write_stdin("select 1;\n".repeat(50_000)).output().unwrap()).code(0);
     let listed = place.run(&["ls", "-l", "latest"]).code(0).out();
     assert!(listed.contains(" 500000 ") && listed.contains("/dump.sql"), "{listed}");
-    let from = [
-        "backup",
-        "--stdin-from-command",
-        "--stdin-filename",
-        "out",
-        "--",
-        "sh",
-        "-c",
-    ];
+    let from = ["backup", "--stdin-from-command", "--stdin-filename", "out", "--", "sh", "-c"];
     place.run(&[&from[..], &["echo -n hello --json"]].concat()).code(0);
     place.run(&["restore", "latest", "--target", "back"]).code(0);
     assert_eq!(fs::read(place.path("back/out")).unwrap(), b"hello --json");
     let failed = place.run(&[&from[..], &["echo half; exit 7"]].concat()).code(1);
     assert!(failed.err().contains("exit status: 7"), "{}", failed.err());
-    place
-        .run(&["backup", "--stdin-from-command", "--", "/nonexistent/program"])
-        .code(1);
+    place.run(&["backup", "--stdin-from-command", "--", "/nonexistent/program"]).code(1);
     assert_eq!(place.objects("snapshots").len(), 2);
 }
 
@@ -173,4 +140,37 @@ fn a_quiet_backup_tells_only_its_result() {
     assert_eq!(ended.err(), "");
     let details = place.run(&["-v", "backup", "source"]).code(0);
     assert!(details.err().contains("opened in "), "{}", details.err());
+}
+
+#[test]
+fn a_repository_in_its_own_source_does_not_save_itself() {
+    let place = Place::with_snapshot();
+    place.run(&["backup", "."]).code(0);
+    let listed = place.run(&["ls", "latest"]).code(0);
+    assert!(listed.out().contains("/source/a.txt"));
+    assert!(!listed.out().contains("/repo"), "{}", listed.out());
+    // Named on the command line it is saved all the same.
+    place.run(&["backup", "repo/config"]).code(0);
+    assert!(place.run(&["ls", "latest"]).code(0).out().contains("/repo/config/"));
+}
+
+#[test]
+fn more_paths_than_a_snapshot_can_list_leave_a_snapshot_that_can_be_read() {
+    let place = Place::with_snapshot();
+    let mut list: Vec<String> = (0..10_100).map(|n| format!("gone{n}")).collect();
+    list.push("source".into());
+    place.write("list", list.join("\0"));
+    place.run(&["backup", "--files-from0", "list"]).code(3);
+    assert!(place.run(&["ls", "latest"]).code(0).out().contains("/source/a.txt"));
+    assert_eq!(place.run(&["--json", "snapshots"]).code(0).json().len(), 2);
+}
+
+#[test]
+fn a_stream_that_is_the_same_again_can_be_skipped() {
+    let place = Place::new();
+    for (text, snapshots) in [("one".repeat(200), 1), ("one".repeat(200), 1), ("two".repeat(200), 2)] {
+        let mut command = place.command(&["backup", "--stdin-filename", "dump", "--skip-if-unchanged"]);
+        Ended(command.write_stdin(text).output().unwrap()).code(0);
+        assert_eq!(place.objects("snapshots").len(), snapshots);
+    }
 }

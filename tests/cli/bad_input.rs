@@ -12,12 +12,7 @@ fn what_is_no_repository_ends_in_10() {
     place.write("folder/config/README", "not ours");
     place.write("folder/holiday.jpg", "not ours");
     for repo in ["missing", "folder"] {
-        for verb in [
-            &["snapshots"][..],
-            &["ls", "latest"],
-            &["stats"],
-            &["restore", "latest", "-t", "x"],
-        ] {
+        for verb in [&["snapshots"][..], &["ls", "latest"], &["stats"], &["restore", "latest", "-t", "x"]] {
             let ended = place.run(&[&["-r", repo], verb].concat()).code(10);
             assert!(ended.err().contains(repo));
         }
@@ -27,12 +22,7 @@ fn what_is_no_repository_ends_in_10() {
 #[test]
 fn a_wrong_password_ends_in_12_everywhere() {
     let place = Place::with_snapshot();
-    for verb in [
-        &["snapshots"][..],
-        &["ls", "latest"],
-        &["backup", "source"],
-        &["restore", "latest", "-t", "x"],
-    ] {
+    for verb in [&["snapshots"][..], &["ls", "latest"], &["backup", "source"], &["restore", "latest", "-t", "x"]] {
         let mut command = place.command(verb);
         Ended(command.env("NIGHTJAR_PASSWORD", "wrong").output().unwrap()).code(12);
     }
@@ -44,11 +34,7 @@ fn replace(object: &Path, rename: bool, change: impl FnOnce(&mut Vec<u8>)) {
     change(&mut bytes);
     fs::remove_file(object).unwrap();
     let name = blake3::hash(&bytes).to_hex().to_string();
-    let path = if rename {
-        object.with_file_name(name)
-    } else {
-        object.to_path_buf()
-    };
+    let path = if rename { object.with_file_name(name) } else { object.to_path_buf() };
     fs::write(path, bytes).unwrap();
 }
 
@@ -102,21 +88,11 @@ fn damage_of_every_class_is_named_and_never_passes_for_good() {
                 "{}",
                 ended.err()
             );
-            let left = if place.path(&target).exists() {
-                files_below(&place.path(&target))
-            } else {
-                Vec::new()
-            };
+            let left = if place.path(&target).exists() { files_below(&place.path(&target)) } else { Vec::new() };
             for file in left {
                 let name = file.file_name().unwrap();
-                let original = files_below(&place.path("source"))
-                    .into_iter()
-                    .find(|f| f.file_name() == Some(name));
-                assert_eq!(
-                    fs::read(&file).unwrap(),
-                    fs::read(original.unwrap()).unwrap(),
-                    "{folder} {name:?}"
-                );
+                let original = files_below(&place.path("source")).into_iter().find(|f| f.file_name() == Some(name));
+                assert_eq!(fs::read(&file).unwrap(), fs::read(original.unwrap()).unwrap(), "{folder} {name:?}");
             }
         }
     }
@@ -132,11 +108,7 @@ fn a_damaged_snapshot_does_not_hide_the_others() {
     assert!(place.path("x").exists());
     let ended = place.run(&["snapshots"]).code(4);
     assert_eq!(ended.out().lines().count(), 2);
-    assert!(
-        ended.err().contains("snapshots/") && ended.err().contains("damaged"),
-        "{}",
-        ended.err()
-    );
+    assert!(ended.err().contains("snapshots/") && ended.err().contains("damaged"), "{}", ended.err());
     let records = place.run(&["--json", "snapshots"]).code(4).json();
     assert_eq!(super::of_type(&records, "warning").len(), 1);
 }
@@ -153,10 +125,7 @@ fn swapped_objects_are_noticed() {
     let ended = place.run(&["restore", "latest~1", "-t", "x"]);
     let other = place.run(&["restore", "latest", "-t", "y"]);
     let codes = [ended.0.status.code().unwrap(), other.0.status.code().unwrap()];
-    assert!(
-        codes.contains(&4) && codes.iter().all(|code| [0, 4].contains(code)),
-        "{codes:?}"
-    );
+    assert!(codes.contains(&4) && codes.iter().all(|code| [0, 4].contains(code)), "{codes:?}");
     let snapshots = place.objects("snapshots");
     fs::copy(&snapshots[0], &snapshots[1]).unwrap();
     place.run(&["snapshots"]).code(4);
@@ -254,12 +223,7 @@ fn a_read_only_repository_can_be_read() {
             fs::set_permissions(repo.join(folder), Permissions::from_mode(0o500)).unwrap();
         }
     }
-    for verb in [
-        &["snapshots"][..],
-        &["ls", "latest"],
-        &["stats"],
-        &["restore", "latest", "-t", "x"],
-    ] {
+    for verb in [&["snapshots"][..], &["ls", "latest"], &["stats"], &["restore", "latest", "-t", "x"]] {
         place.run(verb).code(0);
     }
     place.run(&["backup", "source", "--dry-run"]).code(0);

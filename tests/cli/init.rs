@@ -7,15 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 #[test]
 fn a_repository_is_made_once_and_only_its_owner_can_look_into_it() {
     let place = Place::empty();
-    let made = place
-        .run(&["init", "--chunk-size", "4K/8K/16K", "--pack-size", "1M"])
-        .code(0);
-    for part in [
-        "made repository",
-        "4.00 KiB / 8.00 KiB / 16.0 KiB",
-        "nj1-",
-        "only this once",
-    ] {
+    let made = place.run(&["init", "--chunk-size", "4K/8K/16K", "--pack-size", "1M"]).code(0);
+    for part in ["made repository", "4.00 KiB / 8.00 KiB / 16.0 KiB", "nj1-", "only this once"] {
         assert!(made.out().contains(part), "{}", made.out());
     }
     assert_eq!(fs::metadata(place.repo()).unwrap().permissions().mode() & 0o777, 0o700);
@@ -29,15 +22,7 @@ fn a_repository_is_made_once_and_only_its_owner_can_look_into_it() {
 #[test]
 fn what_was_chosen_is_what_is_made() {
     let place = Place::empty();
-    let words = [
-        "--json",
-        "--compression",
-        "deflate:6",
-        "init",
-        "--cipher",
-        "chacha20-poly1305",
-        "--no-recovery-key",
-    ];
+    let words = ["--json", "--compression", "deflate:6", "init", "--cipher", "chacha20-poly1305", "--no-recovery-key"];
     let made = place.run(&words).code(0).json();
     assert_eq!(made.len(), 1);
     assert_eq!(made[0]["cipher"], "chacha20-poly1305");

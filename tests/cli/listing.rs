@@ -10,12 +10,8 @@ fn snapshots_are_filtered() {
     let place = Place::new();
     place.write("source/a", "a");
     place.write("other/a", "a");
-    place
-        .run(&["backup", "source", "--host", "one", "--tag", "x,y"])
-        .code(0);
-    place
-        .run(&["backup", "source", "--host", "two", "--tag", "x", "--job", "night"])
-        .code(0);
+    place.run(&["backup", "source", "--host", "one", "--tag", "x,y"]).code(0);
+    place.run(&["backup", "source", "--host", "two", "--tag", "x", "--job", "night"]).code(0);
     place.run(&["backup", "other", "--host", "two"]).code(0);
     for (words, expected) in [
         (&[][..], 3),
@@ -52,10 +48,7 @@ fn a_snapshot_is_listed_with_every_name_harmless() {
     let part = place.run(&["ls", &format!("latest:{top}/sub")]).code(0).out();
     assert_eq!(part, format!("{top}/sub\n{top}/sub/b.txt\n"));
     let one = place.run(&["ls", "-l", &format!("latest~0:{top}/link")]).code(0).out();
-    assert!(
-        one.starts_with("lrwxrwxrwx ") && one.ends_with("/link -> a.txt\n"),
-        "{one}"
-    );
+    assert!(one.starts_with("lrwxrwxrwx ") && one.ends_with("/link -> a.txt\n"), "{one}");
     place.run(&["ls", "latest:/nowhere"]).code(1);
     place.run(&["ls", &format!("latest:{top}/a.txt/below")]).code(1);
     place.run(&["ls", "latest~1"]).code(1);
@@ -85,10 +78,7 @@ fn stats_count_what_is_there_and_what_is_left_over() {
         of_type(&records, "summary")[0].clone()
     };
     let before = stats(&place);
-    assert_eq!(
-        (before["snapshots"].as_u64(), before["packs_unindexed"].as_u64()),
-        (Some(1), Some(0))
-    );
+    assert_eq!((before["snapshots"].as_u64(), before["packs_unindexed"].as_u64()), (Some(1), Some(0)));
     assert!(before["bytes_stored"].as_u64().unwrap() > 1000);
     // A run that was cut off before its index.
     for object in place.objects("index") {

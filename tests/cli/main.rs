@@ -39,9 +39,7 @@ struct Place {
 impl Place {
     /// No repository yet.
     fn empty() -> Self {
-        Self {
-            folder: tempfile::tempdir().unwrap(),
-        }
+        Self { folder: tempfile::tempdir().unwrap() }
     }
 
     /// A new repository.

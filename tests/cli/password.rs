@@ -14,20 +14,11 @@ fn without_password(place: &Place, words: &[&str]) -> assert_cmd::Command {
 }
 
 fn snapshots(place: &Place, words: &[&str]) -> Ended {
-    Ended(
-        without_password(place, &[words, &["snapshots"]].concat())
-            .output()
-            .unwrap(),
-    )
+    Ended(without_password(place, &[words, &["snapshots"]].concat()).output().unwrap())
 }
 
 fn snapshots_with(place: &Place, name: &str, value: &str) -> Ended {
-    Ended(
-        without_password(place, &["snapshots"])
-            .env(name, value)
-            .output()
-            .unwrap(),
-    )
+    Ended(without_password(place, &["snapshots"]).env(name, value).output().unwrap())
 }
 
 #[test]

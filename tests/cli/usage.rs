@@ -9,13 +9,7 @@ fn run(words: &[&str]) -> Ended {
 #[test]
 fn help_and_version_go_to_stdout() {
     let help = run(&["--help"]).code(0);
-    for part in [
-        "nightjar --repo /srv/repo init",
-        "EXIT STATUS",
-        "NIGHTJAR_REPO",
-        "backup",
-        "restore",
-    ] {
+    for part in ["nightjar --repo /srv/repo init", "EXIT STATUS", "NIGHTJAR_REPO", "backup", "restore"] {
         assert!(help.out().contains(part), "{part}");
     }
     assert_eq!(help.err(), "");
@@ -37,14 +31,7 @@ fn mistakes_end_in_2_and_say_where_help_is() {
         &["backup", "--parent", "latest", "--force", "/etc"],
         &["-r", "/nonexistent", "backup"],
         &["-r", "/nonexistent", "backup", "--exclude", "[a", "/etc"],
-        &[
-            "-r",
-            "/nonexistent",
-            "backup",
-            "--exclude-file",
-            "/nonexistent/x",
-            "/etc",
-        ],
+        &["-r", "/nonexistent", "backup", "--exclude-file", "/nonexistent/x", "/etc"],
         &["-r", "/nonexistent", "backup", "--files-from", "/nonexistent/x"],
         &["-r", "/nonexistent", "backup", "--stdin-filename", "a/b"],
         &["-r", "/nonexistent", "backup", "--stdin-filename", "a", "/etc"],
@@ -67,12 +54,7 @@ fn mistakes_end_in_2_and_say_where_help_is() {
 
 #[test]
 fn mistakes_are_json_too_when_json_is_asked_for() {
-    for words in [
-        &["--json"][..],
-        &["--json", "ls"],
-        &["snapshots", "--json"],
-        &["ls", "--json", "--bad", "x"],
-    ] {
+    for words in [&["--json"][..], &["--json", "ls"], &["snapshots", "--json"], &["ls", "--json", "--bad", "x"]] {
         let records = run(words).code(2).json();
         assert_eq!(of_type(&records, "error").len(), 1, "{records:?}");
         assert_eq!(records[0]["exit_code"], 2);

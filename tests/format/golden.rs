@@ -30,11 +30,7 @@ pub(crate) fn options(suite: Suite) -> InitOptions {
         config: Config {
             generation: 0,
             repository: [0; 16],
-            chunks: ChunkSizes {
-                min: 4 << 10,
-                avg: 8 << 10,
-                max: 16 << 10,
-            },
+            chunks: ChunkSizes { min: 4 << 10, avg: 8 << 10, max: 16 << 10 },
             block: 64 << 10,
             data_pack: 1 << 20,
             tree_pack: 1 << 20,
@@ -44,11 +40,7 @@ pub(crate) fn options(suite: Suite) -> InitOptions {
         suite,
         slot: SlotSecret {
             secret: password(),
-            kdf: Kdf::Argon2id {
-                memory_kib: 8 << 10,
-                passes: 1,
-                lanes: 1,
-            },
+            kdf: Kdf::Argon2id { memory_kib: 8 << 10, passes: 1, lanes: 1 },
             label: "password".into(),
         },
         recovery: true,
@@ -68,10 +60,7 @@ pub(crate) fn snapshot(session: &Session, root: nightjar::format::ChunkId, seque
         parent: None,
         program: "nightjar".into(),
         options: vec!["--exclude=*.o".into()],
-        statistics: Statistics {
-            files_new: 1516,
-            ..Statistics::default()
-        },
+        statistics: Statistics { files_new: 1516, ..Statistics::default() },
         failed: vec![],
         partial: false,
         lease: session.lease(),
@@ -86,30 +75,16 @@ fn write(path: &Path, suite: Suite, compression: Compression) {
     let _ = std::fs::remove_dir_all(path);
     let env = fixed_world(suite as u64 * 100 + compression.to_string().len() as u64);
     let made = init(Arc::new(LocalStorage::open(path)), env, &options(suite)).unwrap();
-    std::fs::write(
-        path.join("recovery-key.txt"),
-        format!("{}\n", *made.recovery.unwrap().to_text()),
-    )
-    .unwrap();
+    std::fs::write(path.join("recovery-key.txt"), format!("{}\n", *made.recovery.unwrap().to_text())).unwrap();
     let repository = Arc::new(made.repository);
     let engine = SoftwareEngine::new(1, 4).unwrap();
-    let work = SessionOptions {
-        compression,
-        uploads: 1,
-        dry_run: false,
-    };
+    let work = SessionOptions { compression, uploads: 1, dry_run: false };
     let mut session = Session::start(&repository, &engine, work, "backup").unwrap();
     let root = model::store(&mut session);
     session.checkpoint().unwrap();
     let first = repository.put_snapshot(&snapshot(&session, root, 1)).unwrap();
     let second = snapshot(&session, root, 2);
-    repository
-        .put_snapshot(&Snapshot {
-            parent: Some(first.name),
-            previous: Some(first.name),
-            ..second
-        })
-        .unwrap();
+    repository.put_snapshot(&Snapshot { parent: Some(first.name), previous: Some(first.name), ..second }).unwrap();
     session.end().unwrap();
 }
 
@@ -146,17 +121,9 @@ fn restored(repository: &Arc<Repository>) -> String {
     let selected = select(&mut ChunkReader::new(repository, &index), newest, b"/").unwrap();
     let target = tempfile::tempdir().unwrap();
     let engine = SoftwareEngine::new(2, 4).unwrap();
-    let request = RestoreRequest {
-        selected,
-        target: target.path().into(),
-        options: TargetOptions::default(),
-        readers: 2,
-    };
-    let watch = Watch {
-        meter: Arc::default(),
-        cancel: nightjar::base::cancel::Cancel::default(),
-        failed: &|_| {},
-    };
+    let request =
+        RestoreRequest { selected, target: target.path().into(), options: TargetOptions::default(), readers: 2 };
+    let watch = Watch { meter: Arc::default(), cancel: nightjar::base::cancel::Cancel::default(), failed: &|_| {} };
     let report = restore(repository, &index, &engine, &request, &watch).unwrap();
     assert!(report.damaged.is_empty(), "{:?}", report.damaged);
     let top = target.path().join("top");
@@ -202,10 +169,7 @@ mod found {
         let nanos = i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec());
         writeln!(lines, "{shown} {name} {:o} {size} {nanos} {hash}", meta.mode() & 0o7777).unwrap();
         if kind.is_dir() {
-            let mut below: Vec<_> = std::fs::read_dir(path)
-                .unwrap()
-                .map(|entry| entry.unwrap().path())
-                .collect();
+            let mut below: Vec<_> = std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
             below.sort_by(|a, b| a.as_os_str().as_bytes().cmp(b.as_os_str().as_bytes()));
             for entry in below {
                 describe(&entry, &shown, lines);

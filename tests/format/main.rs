@@ -1,9 +1,5 @@
 //! `repo-format.md` against the code: its tables, the test vectors and the golden repositories in `fixtures/`.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test stops at the first thing that is not as it must be"
-)]
-#![expect(clippy::too_many_lines, reason = "lists of cases are long")]
+#![expect(clippy::unwrap_used, reason = "a test stops at the first thing that is not as it must be")]
 
 mod golden;
 mod model;
@@ -23,14 +19,7 @@ fn fixed_world(seed: u64) -> Environment {
     Environment {
         clock: Arc::new(ManualClock::at(1_800_000_000_000_000_000)),
         entropy: Arc::new(SeededEntropy::new(seed)),
-        host: Host {
-            name: "golden".into(),
-            machine: "0".into(),
-            boot: "1".into(),
-            pid: 2,
-            started: 3,
-            namespace: 4,
-        },
+        host: Host { name: "golden".into(), machine: "0".into(), boot: "1".into(), pid: 2, started: 3, namespace: 4 },
     }
 }
 
@@ -39,10 +28,7 @@ fn password() -> Secret {
 }
 
 /// What `BLESS` asks to be written anew: `1` texts, `golden` also the golden repositories.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the one place of these tests that reads the environment"
-)]
+#[expect(clippy::disallowed_methods, reason = "the one place of these tests that reads the environment")]
 fn bless() -> Option<std::ffi::OsString> {
     std::env::var_os("BLESS")
 }
@@ -59,8 +45,5 @@ fn same_as_fixture(name: &str, text: &str) {
     }
     let known = std::fs::read_to_string(&path).unwrap_or_default();
     let difference = known.lines().zip(text.lines()).find(|(a, b)| a != b);
-    assert!(
-        known == text,
-        "{name} differs, first at {difference:?}; if that is right, run with BLESS=1"
-    );
+    assert!(known == text, "{name} differs, first at {difference:?}; if that is right, run with BLESS=1");
 }

@@ -16,25 +16,16 @@ const HOLE: u64 = 8 << 20;
 
 fn item(name: &[u8], kind: NodeKind) -> Item {
     let mut node = Node::new(name, kind);
-    let number = name
-        .iter()
-        .fold(7_u64, |sum, b| sum.wrapping_mul(31).wrapping_add(u64::from(*b)));
+    let number = name.iter().fold(7_u64, |sum, b| sum.wrapping_mul(31).wrapping_add(u64::from(*b)));
     (node.mode, node.uid, node.gid) = (0o644, 0, 0);
     let time = |seconds, nanos| Some(Time { seconds, nanos });
     (node.mtime, node.ctime) = (time(1_700_000_000, 123_456_789), time(1_700_000_001, 1));
     (node.inode, node.device) = (number % 1_000_000 + 1, 1);
-    Item {
-        node,
-        content: Vec::new(),
-        children: Vec::new(),
-    }
+    Item { node, content: Vec::new(), children: Vec::new() }
 }
 
 fn file(name: &[u8], content: Vec<Option<Vec<u8>>>) -> Item {
-    let size = content
-        .iter()
-        .map(|piece| piece.as_ref().map_or(HOLE, |bytes| bytes.len() as u64))
-        .sum();
+    let size = content.iter().map(|piece| piece.as_ref().map_or(HOLE, |bytes| bytes.len() as u64)).sum();
     let mut item = item(name, NodeKind::File);
     (item.node.size, item.content) = (size, content);
     item
@@ -63,22 +54,13 @@ pub(crate) fn tree() -> Item {
     let mut set_id = file(b"set-id", vec![Some(b"#!".to_vec())]);
     set_id.node.mode = 0o4755;
     let mut old = file(b"old", vec![Some(text(2))]);
-    old.node.mtime = Some(Time {
-        seconds: -2,
-        nanos: 999_999_999,
-    });
+    old.node.mtime = Some(Time { seconds: -2, nanos: 999_999_999 });
     old.node.birth = old.node.mtime;
     (old.node.user, old.node.group) = (Some("root".into()), Some("root".into()));
     let mut labelled = file(b"labelled", vec![Some(noise(1, 300))]);
     labelled.node.xattrs = vec![
-        Xattr {
-            name: b"user.empty".to_vec(),
-            value: vec![],
-        },
-        Xattr {
-            name: b"user.note".to_vec(),
-            value: b"\x00\xff".to_vec(),
-        },
+        Xattr { name: b"user.empty".to_vec(), value: vec![] },
+        Xattr { name: b"user.note".to_vec(), value: b"\x00\xff".to_vec() },
     ];
     let linked = |name: &[u8]| {
         let mut item = file(name, vec![Some(text(40))]);
@@ -87,10 +69,7 @@ pub(crate) fn tree() -> Item {
     };
     let mut link = item(b"link", NodeKind::Symlink);
     (link.node.mode, link.node.target) = (0o777, b"../etc/\xff missing".to_vec());
-    let mut devices = vec![
-        item(b"null", NodeKind::CharDevice),
-        item(b"disk", NodeKind::BlockDevice),
-    ];
+    let mut devices = vec![item(b"null", NodeKind::CharDevice), item(b"disk", NodeKind::BlockDevice)];
     (devices[0].node.rdev, devices[1].node.rdev) = ((1, 3), (8, 17));
     devices.extend([item(b"pipe", NodeKind::Fifo), item(b"socket", NodeKind::Socket)]);
     let names = [
@@ -108,19 +87,13 @@ pub(crate) fn tree() -> Item {
         b"top",
         vec![
             directory(b"etc", vec![file(b"empty", vec![]), set_id, old, labelled]),
-            directory(
-                b"names",
-                names.iter().map(|name| file(name, vec![Some(name.to_vec())])).collect(),
-            ),
+            directory(b"names", names.iter().map(|name| file(name, vec![Some(name.to_vec())])).collect()),
             directory(b"links", vec![linked(b"a"), linked(b"b"), link]),
             directory(b"dev", devices),
             directory(b"many", many.collect()),
             directory(b"nothing", vec![]),
             file(b"large", vec![Some([text(4_000), noise(2, 40_000)].concat())]),
-            file(
-                b"sparse",
-                vec![None, Some(noise(3, 5_000)), None, Some(text(100)), None],
-            ),
+            file(b"sparse", vec![None, Some(noise(3, 5_000)), None, Some(text(100)), None]),
             file(b"crumbs", crumbs),
         ],
     )
@@ -168,15 +141,7 @@ fn store_content(session: &mut Session, chunker: &Chunker, item: &Item) -> Conte
             let (chunk, behind) = rest.split_at(chunker.cut(rest));
             let id = session.repository().keys().id(PackKind::Data, chunk);
             session.add(PackKind::Data, id, chunk).unwrap();
-            writer
-                .push(
-                    session,
-                    Extent::Chunk {
-                        id,
-                        length: u32::try_from(chunk.len()).unwrap(),
-                    },
-                )
-                .unwrap();
+            writer.push(session, Extent::Chunk { id, length: u32::try_from(chunk.len()).unwrap() }).unwrap();
             rest = behind;
         }
     }

@@ -3,7 +3,8 @@
 use nightjar::format::limits::{
     BLOCK_CHUNKS_MAX, BLOCK_PLAIN_MAX, BRANCH_LEVELS_MAX, EPOCHS_MAX, HEADER_LEN, INDEX_SEGMENTS_MAX, INLINE_MAX,
     LEASE_LEN_MAX, NAME_MAX, NODE_EXTENTS_MAX, PACK_ALIGN, PACK_BLOCKS_MAX, PACK_CHUNKS_MAX, PACK_LEN_MAX,
-    RECORD_LEN_MAX, SEGMENT_PLAIN, SNAPSHOT_ITEMS_MAX, TAG_LEN, TARGET_MAX, TREE_ENTRIES_MAX, XATTRS_MAX,
+    RECORD_LEN_MAX, SEGMENT_PLAIN, SNAPSHOT_ITEMS_MAX, SNAPSHOT_TEXT_MAX, TAG_LEN, TARGET_MAX, TREE_ENTRIES_MAX,
+    XATTRS_MAX,
 };
 use nightjar::format::{
     BLOCK_PREFIX_LEN, BLOCK_RECORD_LEN, CHUNK_RECORD_LEN, Class, CodecId, INDEX_PREFIX_LEN, KDF_LEN, NodeKind,
@@ -18,11 +19,7 @@ fn document() -> String {
 /// The rows of the table whose header row begins with these cells.
 pub(crate) fn table(header: &[&str]) -> Vec<Vec<String>> {
     let cells = |line: &str| -> Vec<String> {
-        line.trim()
-            .trim_matches('|')
-            .split('|')
-            .map(|cell| cell.trim().trim_matches('`').to_owned())
-            .collect()
+        line.trim().trim_matches('|').split('|').map(|cell| cell.trim().trim_matches('`').to_owned()).collect()
     };
     let document = document();
     let mut lines = document.lines().skip_while(|line| {
@@ -30,43 +27,24 @@ pub(crate) fn table(header: &[&str]) -> Vec<Vec<String>> {
         !line.starts_with('|') || row.len() < header.len() || row.iter().zip(header).any(|(a, b)| a != b)
     });
     assert!(lines.next().is_some(), "repo-format.md has no table {header:?}");
-    lines
-        .skip(1)
-        .take_while(|line| line.starts_with('|'))
-        .map(cells)
-        .collect()
+    lines.skip(1).take_while(|line| line.starts_with('|')).map(cells).collect()
 }
 
 /// Name and number of each row.
 fn numbers(header: &[&str]) -> BTreeMap<String, u64> {
     let rows = table(header);
     assert!(!rows.is_empty());
-    rows.into_iter()
-        .map(|row| (row[0].clone(), row[1].parse().unwrap()))
-        .collect()
+    rows.into_iter().map(|row| (row[0].clone(), row[1].parse().unwrap())).collect()
 }
 
 fn named<const N: usize>(pairs: [(&str, u64); N]) -> BTreeMap<String, u64> {
-    pairs
-        .into_iter()
-        .map(|(name, number)| (name.to_owned(), number))
-        .collect()
+    pairs.into_iter().map(|(name, number)| (name.to_owned(), number)).collect()
 }
 
 #[test]
 fn classes_suites_codecs_and_kinds_have_the_numbers_of_the_document() {
-    let classes = [
-        Class::Pack,
-        Class::Index,
-        Class::Snapshot,
-        Class::Config,
-        Class::KeySlot,
-        Class::Mark,
-    ];
-    assert_eq!(
-        numbers(&["class", "number"]),
-        named(classes.map(|class| (class.as_str(), class as u64)))
-    );
+    let classes = [Class::Pack, Class::Index, Class::Snapshot, Class::Config, Class::KeySlot, Class::Mark];
+    assert_eq!(numbers(&["class", "number"]), named(classes.map(|class| (class.as_str(), class as u64))));
     assert_eq!(
         numbers(&["suite", "number"]),
         named([
@@ -112,10 +90,7 @@ fn nonce_tags_are_those_of_the_document() {
         ("config", Part::Config),
         ("mark", Part::Mark),
     ];
-    assert_eq!(
-        numbers(&["sealed part", "nonce tag"]),
-        named(parts.map(|(name, part)| (name, part as u64)))
-    );
+    assert_eq!(numbers(&["sealed part", "nonce tag"]), named(parts.map(|(name, part)| (name, part as u64))));
     assert_eq!(Part::Segment.nonce(0x0102), [16, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0]);
 }
 
@@ -139,7 +114,8 @@ fn limits_are_those_of_the_document() {
         ("bytes of a name", NAME_MAX as u64),
         ("bytes of a link target", TARGET_MAX as u64),
         ("bytes of all extended attributes of a node", XATTRS_MAX as u64),
-        ("items in a snapshot", SNAPSHOT_ITEMS_MAX as u64),
+        ("entries of each list in a snapshot", SNAPSHOT_ITEMS_MAX as u64),
+        ("bytes of a text in a snapshot", SNAPSHOT_TEXT_MAX as u64),
         ("levels of branches", BRANCH_LEVELS_MAX as u64),
         ("master secrets in a keyring", EPOCHS_MAX as u64),
     ];
@@ -150,10 +126,7 @@ fn limits_are_those_of_the_document() {
 fn layout(third: &str, first_row: &str) -> usize {
     let document = document();
     let header = format!("| offset | size | {third} |");
-    let found = document
-        .split(&header)
-        .skip(1)
-        .find(|behind| behind.lines().nth(2).unwrap().contains(first_row));
+    let found = document.split(&header).skip(1).find(|behind| behind.lines().nth(2).unwrap().contains(first_row));
     let rows = found.unwrap_or_else(|| panic!("no layout {third} that begins with {first_row}"));
     let mut end = 0;
     for row in rows.lines().skip(2).take_while(|line| line.starts_with('|')) {
@@ -177,9 +150,5 @@ fn layouts_have_the_lengths_of_the_code_and_no_gaps() {
     assert_eq!(layout("field", "number of segments"), INDEX_PREFIX_LEN);
     assert_eq!(layout("field of a pack record", "name of the pack"), PACK_RECORD_LEN);
     let suites = table(&["suite", "number", "key", "nonce", "tag"]);
-    assert!(
-        suites
-            .iter()
-            .all(|row| row[2] == "32" && row[3] == "12" && row[4].parse() == Ok(TAG_LEN))
-    );
+    assert!(suites.iter().all(|row| row[2] == "32" && row[3] == "12" && row[4].parse() == Ok(TAG_LEN)));
 }

@@ -26,10 +26,7 @@ fn keyring() -> Keyring {
         secret: D,
         masters: BTreeMap::from([(1, Zeroizing::new(M))]),
         label: "password".into(),
-        created: Time {
-            seconds: 1_800_000_000,
-            nanos: 1,
-        },
+        created: Time { seconds: 1_800_000_000, nanos: 1 },
     }
 }
 
@@ -54,16 +51,8 @@ fn derivations_are_those_of_the_document_and_of_the_vectors() {
         say(&format!("{name} id of `nightjar`"), &id.0);
     }
     let mut gear = [0; 2048];
-    blake3::Hasher::new_keyed(&purpose_key("K_chunker"))
-        .finalize_xof()
-        .fill(&mut gear);
-    assert!(
-        gear.as_chunks::<8>()
-            .0
-            .iter()
-            .zip(*keys.gear())
-            .all(|(bytes, value)| u64::from_le_bytes(*bytes) == value)
-    );
+    blake3::Hasher::new_keyed(&purpose_key("K_chunker")).finalize_xof().fill(&mut gear);
+    assert!(gear.as_chunks::<8>().0.iter().zip(*keys.gear()).all(|(bytes, value)| u64::from_le_bytes(*bytes) == value));
     say("K_chunker", &purpose_key("K_chunker"));
     say("first four values of the gear table", &gear[..32]);
     let classes = [
@@ -74,21 +63,13 @@ fn derivations_are_those_of_the_document_and_of_the_vectors() {
         (Class::Config, None, "K_config"),
         (Class::Mark, None, "K_mark"),
     ];
-    for ((class, kind, name), suite) in classes
-        .into_iter()
-        .zip([Suite::Aes256Gcm, Suite::ChaCha20Poly1305].into_iter().cycle())
+    for ((class, kind, name), suite) in
+        classes.into_iter().zip([Suite::Aes256Gcm, Suite::ChaCha20Poly1305].into_iter().cycle())
     {
         let (header, key) = keys.begin(class, kind, suite, [0x5a; 32]);
-        let clear = Header {
-            commitment: [0; 32],
-            ..header.clone()
-        }
-        .to_bytes();
+        let clear = Header { commitment: [0; 32], ..header.clone() }.to_bytes();
         let mut output = [0; 64];
-        blake3::Hasher::new_keyed(&purpose_key(name))
-            .update(&clear)
-            .finalize_xof()
-            .fill(&mut output);
+        blake3::Hasher::new_keyed(&purpose_key(name)).update(&clear).finalize_xof().fill(&mut output);
         assert_eq!(header.commitment, output[32..]);
         let mut sealed = b"nightjar".to_vec();
         key.seal(Part::Block, 258, &mut sealed);
@@ -97,11 +78,7 @@ fn derivations_are_those_of_the_document_and_of_the_vectors() {
         say(&format!("{name} object key"), &output[..32]);
         say(&format!("{name} `nightjar` sealed as block 258"), &sealed);
     }
-    let kdf = Kdf::Argon2id {
-        memory_kib: 8 << 10,
-        passes: 2,
-        lanes: 3,
-    };
+    let kdf = Kdf::Argon2id { memory_kib: 8 << 10, passes: 2, lanes: 3 };
     say("kdf parameters, 8 MiB, 2 passes, 3 lanes", &kdf.to_bytes());
     say(
         "R of the password `correct horse battery staple`, salt 5a repeated",
@@ -122,11 +99,7 @@ fn a_repository_made_again_in_the_same_world_is_the_same_to_the_byte() {
         let made = init(Arc::new(storage.clone()), fixed_world(5), &options(Suite::Aes256Gcm)).unwrap();
         let repository = Arc::new(made.repository);
         let engine = SoftwareEngine::new(1, 1).unwrap();
-        let work = SessionOptions {
-            compression: Compression::Off,
-            uploads: 1,
-            dry_run: false,
-        };
+        let work = SessionOptions { compression: Compression::Off, uploads: 1, dry_run: false };
         let mut session = Session::start(&repository, &engine, work, "backup").unwrap();
         let root = model::store(&mut session);
         session.checkpoint().unwrap();
@@ -149,8 +122,5 @@ fn a_repository_made_again_in_the_same_world_is_the_same_to_the_byte() {
     for folder in ["config/", "keys/", "packs/", "index/", "snapshots/"] {
         assert!(once.iter().any(|name| name.starts_with(folder)), "{folder}");
     }
-    assert!(
-        !once.iter().any(|name| name.starts_with("leases/")),
-        "the lease was ended and cleared"
-    );
+    assert!(!once.iter().any(|name| name.starts_with("leases/")), "the lease was ended and cleared");
 }

@@ -10,10 +10,7 @@ use nightjar::format::{
 use std::collections::BTreeMap;
 use zeroize::Zeroizing;
 
-const TIME: Time = Time {
-    seconds: -1,
-    nanos: 999_999_999,
-};
+const TIME: Time = Time { seconds: -1, nanos: 999_999_999 };
 
 /// The valid inputs of the target `name`.
 pub(crate) fn seeds(name: &str) -> Vec<Vec<u8>> {
@@ -24,47 +21,24 @@ pub(crate) fn seeds(name: &str) -> Vec<Vec<u8>> {
         "block" => blocks(),
         "compression" => texts(&["off", "fast", "auto", "better", "max", "lz4", "zstd:19", "deflate:1"]),
         "config" => vec![config().to_bytes()],
-        "exclude" => texts(&[
-            "*.o\na.o\ndir/a.o",
-            "/**/b*[!x[:alpha:]]/**\na/b1/c\nx",
-            "!a\\ b/\na b",
-            "ÄÖ?\näöx",
-        ]),
+        "exclude" => texts(&["*.o\na.o\ndir/a.o", "/**/b*[!x[:alpha:]]/**\na/b1/c\nx", "!a\\ b/\na b", "ÄÖ?\näöx"]),
         "exclude_file" => texts(&["# rules\r\n*.o\r\n!keep.o\n/target/\n", "\u{feff}a/**/b\n\\#x\n"]),
         "footer" => vec![footer()],
-        "header" => vec![
-            header(Class::Pack).to_bytes().to_vec(),
-            header(Class::Index).to_bytes().to_vec(),
-        ],
-        "index" => [IndexTable::default(), index()]
-            .iter()
-            .map(IndexTable::to_bytes)
-            .collect(),
-        "kdf" => [Kdf::STANDARD, Kdf::STRONG, Kdf::Key]
-            .map(|kdf| kdf.to_bytes().to_vec())
-            .into(),
+        "header" => vec![header(Class::Pack).to_bytes().to_vec(), header(Class::Index).to_bytes().to_vec()],
+        "index" => [IndexTable::default(), index()].iter().map(IndexTable::to_bytes).collect(),
+        "kdf" => [Kdf::STANDARD, Kdf::STRONG, Kdf::Key].map(|kdf| kdf.to_bytes().to_vec()).into(),
         "keyring" => vec![keyring().to_bytes().to_vec()],
         "lease" => vec![lease().to_bytes()],
-        "object_name" => texts(&[
-            &hash,
-            &format!("{id}-0"),
-            &format!("{id}-end"),
-            &format!("{id}-honoured"),
-        ]),
+        "object_name" => texts(&[&hash, &format!("{id}-0"), &format!("{id}-end"), &format!("{id}-honoured")]),
         "recovery_key" => {
             let key = RecoveryKey::new(Zeroizing::new([7; 32]));
             texts(&[&key.to_text(), &key.to_words().join(" ")])
         }
-        "segments" => [145, 128 + (1 << 20) + 16, 200 << 20]
-            .map(|n: u64| n.to_le_bytes().to_vec())
-            .into(),
+        "segments" => [145, 128 + (1 << 20) + 16, 200 << 20].map(|n: u64| n.to_le_bytes().to_vec()).into(),
         "snapshot" => vec![snapshot().to_bytes()],
         "snapshot_ref" => texts(&["latest", "latest~12", "0af4:/home/x", &hash]),
         "trailer" => {
-            let trailer = Trailer {
-                footer_len: 3000,
-                blocks: 2,
-            };
+            let trailer = Trailer { footer_len: 3000, blocks: 2 };
             vec![[&8192_u64.to_le_bytes()[..], &trailer.to_bytes()].concat()]
         }
         "tree" => trees().iter().map(TreeChunk::to_bytes).collect(),
@@ -74,12 +48,7 @@ pub(crate) fn seeds(name: &str) -> Vec<Vec<u8>> {
 
 fn blocks() -> Vec<Vec<u8>> {
     let plain = b"a backup that was never restored is a hope. ".repeat(20);
-    let all = [
-        Compression::Off,
-        Compression::Zstd(3),
-        Compression::Deflate(6),
-        Compression::Lz4,
-    ];
+    let all = [Compression::Off, Compression::Zstd(3), Compression::Deflate(6), Compression::Lz4];
     let block = |compression| Compressor::new().compress(compression, &plain).unwrap();
     all.map(block).into()
 }
@@ -117,14 +86,8 @@ fn table() -> PackTable {
         plain_len: 200 * u32::from(chunks),
         chunks,
     };
-    let chunk = |n| ChunkRecord {
-        id: ChunkId([n; 32]),
-        length: 200,
-    };
-    PackTable {
-        blocks: vec![block(1, 128, 2), block(0, 228, 1)],
-        chunks: (0..3).map(chunk).collect(),
-    }
+    let chunk = |n| ChunkRecord { id: ChunkId([n; 32]), length: 200 };
+    PackTable { blocks: vec![block(1, 128, 2), block(0, 228, 1)], chunks: (0..3).map(chunk).collect() }
 }
 
 fn footer() -> Vec<u8> {
@@ -135,16 +98,8 @@ fn footer() -> Vec<u8> {
 }
 
 fn index() -> IndexTable {
-    let pack = |n| IndexedPack {
-        name: [n; 32],
-        header: header(Class::Pack),
-        length: 4096,
-        table: table(),
-    };
-    IndexTable {
-        superseded: vec![[9; 32]],
-        packs: vec![pack(1), pack(2)],
-    }
+    let pack = |n| IndexedPack { name: [n; 32], header: header(Class::Pack), length: 4096, table: table() };
+    IndexTable { superseded: vec![[9; 32]], packs: vec![pack(1), pack(2)] }
 }
 
 fn keyring() -> Keyring {
@@ -183,14 +138,8 @@ fn snapshot() -> Snapshot {
         parent: Some([2; 32]),
         program: "nightjar".into(),
         options: vec!["--exclude=*.o".into()],
-        statistics: Statistics {
-            files_new: 300,
-            ..Statistics::default()
-        },
-        failed: vec![FailedItem {
-            path: b"/x".to_vec(),
-            reason: "it vanished".into(),
-        }],
+        statistics: Statistics { files_new: 300, ..Statistics::default() },
+        failed: vec![FailedItem { path: b"/x".to_vec(), reason: "it vanished".into() }],
         partial: true,
         lease: [3; 16],
         writer: [4; 16],
@@ -208,12 +157,7 @@ fn trees() -> Vec<TreeChunk> {
     (file.mtime, file.ctime, file.birth) = (Some(TIME), Some(TIME), Some(TIME));
     (file.inode, file.device, file.links, file.flags) = (1 << 33, 1, 2, 16);
     (file.size, file.content) = ((1 << 40) + 300, Some(Content::Extents(extents.clone())));
-    file.xattrs = [&b"user.a"[..], b"user.b"]
-        .map(|name| Xattr {
-            name: name.to_vec(),
-            value: vec![1, 2],
-        })
-        .into();
+    file.xattrs = [&b"user.a"[..], b"user.b"].map(|name| Xattr { name: name.to_vec(), value: vec![1, 2] }).into();
     let mut small = Node::new(b"b", NodeKind::File);
     (small.size, small.content) = (3, Some(Content::Inline(b"abc".to_vec())));
     let mut nested = Node::new(b"c", NodeKind::File);

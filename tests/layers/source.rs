@@ -16,16 +16,9 @@ impl Source {
     pub(crate) fn new(path: &str, text: &str) -> Self {
         let code = blank(text);
         let own = path.rsplit('/').next().unwrap_or(path);
-        let before_tests = if own == "tests.rs" || path.contains("/tests/") {
-            0
-        } else {
-            tests_start(&code).unwrap_or(code.len())
-        };
-        Self {
-            path: path.to_owned(),
-            code,
-            before_tests,
-        }
+        let before_tests =
+            if own == "tests.rs" || path.contains("/tests/") { 0 } else { tests_start(&code).unwrap_or(code.len()) };
+        Self { path: path.to_owned(), code, before_tests }
     }
 
     /// The code before the tests.
@@ -264,21 +257,12 @@ mod tests {
         };
         assert_eq!(roots("a/b.rs", "use crate::x::Y;"), ["x"]);
         assert_eq!(roots("a/b.rs", "fn f() { crate::x::y(); $crate::z!() }"), ["x", "z"]);
-        assert_eq!(
-            roots("a/b.rs", "use crate::{ x::{self, Y}, z, v::w::{A, B},\n};"),
-            ["x", "z", "v"]
-        );
-        assert_eq!(
-            roots("a/b.rs", "pub(crate) fn f() {} pub(in crate::x) fn g() {}"),
-            ["x"]
-        );
+        assert_eq!(roots("a/b.rs", "use crate::{ x::{self, Y}, z, v::w::{A, B},\n};"), ["x", "z", "v"]);
+        assert_eq!(roots("a/b.rs", "pub(crate) fn f() {} pub(in crate::x) fn g() {}"), ["x"]);
         assert_eq!(roots("a/b.rs", "use crate::*; use crate as c;"), ["*", "*"]);
         assert_eq!(roots("a/b.rs", "use super::c; use super::super::x::Y;"), ["x"]);
         assert_eq!(roots("a/mod.rs", "use super::x::Y; use self::super::z;"), ["x"]);
-        assert_eq!(
-            roots("a/b.rs", "// crate::x\nlet s = \"crate::y\"; my_crate::z();"),
-            [""; 0]
-        );
+        assert_eq!(roots("a/b.rs", "// crate::x\nlet s = \"crate::y\"; my_crate::z();"), [""; 0]);
     }
 
     #[test]

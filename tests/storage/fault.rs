@@ -18,10 +18,7 @@ fn the_nth_call_of_a_verb_fails_and_no_other() {
     storage.fail(Verb::List, 1, StorageFault::Other);
     put(&storage, &pack(b"one"), b"one", PutMode::Keep).unwrap();
     assert_fault(storage.get(&pack(b"one")), StorageFault::Denied);
-    assert_eq!(
-        put(&storage, &pack(b"two"), b"two", PutMode::Keep),
-        Err(StorageFault::Transient)
-    );
+    assert_eq!(put(&storage, &pack(b"two"), b"two", PutMode::Keep), Err(StorageFault::Transient));
     assert_fault(storage.inner().get(&pack(b"two")), StorageFault::NotFound);
     put(&storage, &pack(b"two"), b"two", PutMode::Keep).unwrap();
     assert_eq!(storage.get(&pack(b"two")).unwrap(), "two");
@@ -50,16 +47,10 @@ fn space_ends_at_the_given_byte() {
     let storage = storage();
     storage.limit_space(Some(5));
     put(&storage, &pack(b"one"), b"one", PutMode::Keep).unwrap();
-    assert_eq!(
-        put(&storage, &pack(b"two"), b"two", PutMode::Keep),
-        Err(StorageFault::NoSpace)
-    );
+    assert_eq!(put(&storage, &pack(b"two"), b"two", PutMode::Keep), Err(StorageFault::NoSpace));
     assert_fault(storage.get(&pack(b"two")), StorageFault::NotFound);
     put(&storage, &pack(b"22"), b"22", PutMode::Keep).unwrap();
-    assert_eq!(
-        put(&storage, &pack(b"3"), b"3", PutMode::Keep),
-        Err(StorageFault::NoSpace)
-    );
+    assert_eq!(put(&storage, &pack(b"3"), b"3", PutMode::Keep), Err(StorageFault::NoSpace));
     storage.limit_space(None);
     put(&storage, &pack(b"3"), b"3", PutMode::Keep).unwrap();
 }
@@ -91,18 +82,12 @@ fn after_a_power_cut_nothing_answers_until_the_power_is_back() {
         storage.get(&pack(b"one")).unwrap();
         assert!(!storage.is_dark());
         let cut = storage.put(&pack(b"two"), &[], PutMode::Keep).unwrap_err();
-        assert_eq!(
-            (cut.fault, cut.source.to_string()),
-            (StorageFault::Other, "power cut".into())
-        );
+        assert_eq!((cut.fault, cut.source.to_string()), (StorageFault::Other, "power cut".into()));
         assert!(storage.is_dark());
         assert_fault(storage.get(&pack(b"one")), StorageFault::Other);
         assert_fault(storage.get_range(&pack(b"one"), 0..1), StorageFault::Other);
         assert_fault(storage.head(&pack(b"one")), StorageFault::Other);
-        assert_fault(
-            storage.list(Folder::Packs, &mut |_| unreachable!()),
-            StorageFault::Other,
-        );
+        assert_fault(storage.list(Folder::Packs, &mut |_| unreachable!()), StorageFault::Other);
         assert_fault(storage.prepare(), StorageFault::Other);
         assert_fault(storage.delete(&pack(b"one")), StorageFault::Other);
         storage.restore_power();
@@ -145,10 +130,7 @@ fn calls_are_recorded_in_order_and_changes_counted() {
     storage.get(&pack(b"one")).unwrap_err();
     listed(&storage, Folder::Index);
     storage.delete(&pack(b"one")).unwrap();
-    let call = |verb, object: &str| Call {
-        verb,
-        object: object.to_owned(),
-    };
+    let call = |verb, object: &str| Call { verb, object: object.to_owned() };
     let path = pack(b"one").path();
     let expected = [
         call(Verb::Prepare, "folders"),

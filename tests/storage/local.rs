@@ -58,10 +58,7 @@ fn a_folder_that_is_not_there_reads_as_not_found_and_is_not_made() {
     assert_fault(storage.head(&pack(b"one")), StorageFault::NotFound);
     let listing = storage.list(Folder::Snapshots, &mut |_| unreachable!());
     assert_fault(listing, StorageFault::NotFound);
-    assert_eq!(
-        put(&storage, &pack(b"one"), b"one", PutMode::Keep),
-        Err(StorageFault::Other)
-    );
+    assert_eq!(put(&storage, &pack(b"one"), b"one", PutMode::Keep), Err(StorageFault::Other));
     assert!(!root.exists());
 }
 
@@ -124,11 +121,7 @@ fn links_pipes_and_folders_under_the_name_of_an_object_are_refused() {
         assert_fault(storage.get_range(&object(seed), 0..1), StorageFault::Other);
         assert_fault(storage.head(&object(seed)), StorageFault::Other);
         let written = put(&storage, &object(seed), b"one", PutMode::Keep);
-        assert_eq!(
-            written,
-            Err(StorageFault::Other),
-            "nothing is replaced that is no object"
-        );
+        assert_eq!(written, Err(StorageFault::Other), "nothing is replaced that is no object");
     }
     assert_eq!(listed(&storage, Folder::Index), BTreeMap::new());
     assert_eq!(leftovers(scratch.path()), 0);
@@ -141,21 +134,12 @@ fn a_file_cut_short_from_outside_is_replaced() {
     let bytes = noise(100_000, 1);
     put(&storage, &pack(&bytes), &bytes, PutMode::Keep).unwrap();
     let path = scratch.path().join(pack(&bytes).path());
-    fs::OpenOptions::new()
-        .write(true)
-        .open(&path)
-        .unwrap()
-        .set_len(5_000)
-        .unwrap();
+    fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(5_000).unwrap();
     assert_fault(storage.get_range(&pack(&bytes), 4_000..6_000), StorageFault::ShortRead);
     let damaged = path.metadata().unwrap().ino();
     put(&storage, &pack(&bytes), &bytes, PutMode::Keep).unwrap();
     assert!(storage.get(&pack(&bytes)).unwrap() == bytes);
-    assert_ne!(
-        path.metadata().unwrap().ino(),
-        damaged,
-        "replaced as a whole, not mended in place"
-    );
+    assert_ne!(path.metadata().unwrap().ino(), damaged, "replaced as a whole, not mended in place");
     assert_eq!(leftovers(scratch.path()), 0);
 }
 
@@ -186,10 +170,7 @@ impl<'a> Mounted<'a> {
     /// `None`, with a message, where mounting is not allowed.
     #[expect(clippy::print_stdout, reason = "whoever runs the tests shall know what was skipped")]
     fn tmpfs(at: &'a Path, options: &str) -> Option<Self> {
-        let mount = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", options, "tmpfs"])
-            .arg(at)
-            .output();
+        let mount = Command::new("mount").args(["-t", "tmpfs", "-o", options, "tmpfs"]).arg(at).output();
         if mount.is_ok_and(|output| output.status.success()) {
             return Some(Self(at));
         }
@@ -244,10 +225,7 @@ fn a_read_only_file_system_is_read_and_refuses_writes() {
         assert_eq!(storage.head(&pack(b"one")).unwrap().length, 3);
         assert_eq!(listed(&storage, Folder::Packs).len(), 1);
         assert_eq!(listed(&storage, Folder::Marks).len(), 0);
-        assert_eq!(
-            put(&storage, &pack(b"two"), b"two", PutMode::Keep),
-            Err(StorageFault::Denied)
-        );
+        assert_eq!(put(&storage, &pack(b"two"), b"two", PutMode::Keep), Err(StorageFault::Denied));
         assert_fault(storage.delete(&pack(b"one")), StorageFault::Denied);
         assert_fault(storage.prepare(), StorageFault::Denied);
     }
@@ -270,10 +248,7 @@ fn a_folder_without_permission_to_write_is_read_and_refuses_writes() {
     permit(0o500);
     assert_eq!(storage.get(&pack(b"one")).unwrap(), "one");
     assert_eq!(listed(&storage, Folder::Packs).len(), 1);
-    assert_eq!(
-        put(&storage, &pack(b"two"), b"two", PutMode::Keep),
-        Err(StorageFault::Denied)
-    );
+    assert_eq!(put(&storage, &pack(b"two"), b"two", PutMode::Keep), Err(StorageFault::Denied));
     assert_fault(storage.delete(&pack(b"one")), StorageFault::Denied);
     permit(0o700);
 }
@@ -283,10 +258,7 @@ fn two_processes_worth_of_storages_share_a_folder() {
     let scratch = tempfile::tempdir().unwrap();
     let (one, two) = (prepared(scratch.path()), LocalStorage::open(scratch.path()));
     put(&one, &pack(b"one"), b"one", PutMode::Exclusive).unwrap();
-    assert_eq!(
-        put(&two, &pack(b"one"), b"one", PutMode::Exclusive),
-        Err(StorageFault::Exists)
-    );
+    assert_eq!(put(&two, &pack(b"one"), b"one", PutMode::Exclusive), Err(StorageFault::Exists));
     assert_eq!(two.get(&pack(b"one")).unwrap(), "one");
     two.delete(&pack(b"one")).unwrap();
     assert_fault(one.get(&pack(b"one")), StorageFault::NotFound);

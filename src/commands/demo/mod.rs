@@ -56,9 +56,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     tell(&steps, &differences, context)?;
     if args.keep {
         let password = steps.keep()?;
-        context
-            .output
-            .line(&format!("left behind in `{place}`; look around with"))?;
+        context.output.line(&format!("left behind in `{place}`; look around with"))?;
         context.output.line(&format!(
             "  nightjar --repo {place}/nas --password-file {} snapshots",
             escape(password.as_os_str().as_bytes())

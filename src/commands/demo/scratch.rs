@@ -22,10 +22,7 @@ impl Scratch {
         let mut random = [0; 8];
         let failed = |error: io::Error| {
             CommandError::failed(
-                format!(
-                    "could not make a scratch folder in `{}`",
-                    escape(parent.as_os_str().as_bytes())
-                ),
+                format!("could not make a scratch folder in `{}`", escape(parent.as_os_str().as_bytes())),
                 error.to_string(),
                 "choose another place with `--dir`",
             )

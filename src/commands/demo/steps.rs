@@ -41,15 +41,10 @@ impl<'a> Steps<'a> {
     pub(super) fn new(scratch: &'a Scratch, path: Option<&Path>, context: &'a Context) -> Result<Self, CommandError> {
         let mut random = Zeroizing::new([0; 16]);
         let entropy = &context.environment.entropy;
-        entropy
-            .fill(&mut *random)
-            .map_err(|e| failed("choose a password", &e))?;
+        entropy.fill(&mut *random).map_err(|e| failed("choose a password", &e))?;
         let here = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
         let mut roots = Vec::new();
-        for path in [Some(scratch.path().join("source").as_path()), path]
-            .into_iter()
-            .flatten()
-        {
+        for path in [Some(scratch.path().join("source").as_path()), path].into_iter().flatten() {
             roots.push(Root::new(path, &here).map_err(|e| failed("find what is to be saved", &e))?);
         }
         Ok(Self {
@@ -117,13 +112,7 @@ impl<'a> Steps<'a> {
         let start = clock.monotonic();
         let (worked, stored, remark) = work(self)?;
         let time = clock.monotonic().saturating_sub(start);
-        self.rows.push(Row {
-            step,
-            time,
-            worked,
-            stored,
-            remark,
-        });
+        self.rows.push(Row { step, time, worked, stored, remark });
         Ok(time)
     }
 
@@ -145,21 +134,14 @@ impl<'a> Steps<'a> {
         self.timed(step, |steps| {
             let about = steps.about();
             let request = BackupRequest {
-                source: Source::Paths {
-                    roots: steps.roots.clone(),
-                    selection: Selection::new(),
-                },
+                source: Source::Paths { roots: steps.roots.clone(), selection: Selection::new() },
                 parent: ParentChoice::Auto,
                 compression: backup::compression(steps.context, repository)?,
                 about,
             };
             let report = backup::save(repository, request, steps.context)?;
             let s = report.statistics;
-            let files = format!(
-                "{} of {} files read",
-                count(s.files_new + s.files_changed),
-                count(s.files())
-            );
+            let files = format!("{} of {} files read", count(s.files_new + s.files_changed), count(s.files()));
             steps.failed = report.failed;
             Ok((Some(s.bytes_read), Some((s.bytes_stored, s.bytes_new)), files))
         })?;
@@ -191,11 +173,7 @@ impl<'a> Steps<'a> {
             let repository = Arc::new(Repository::open(storage, steps.context.environment.clone(), &secret)?);
             let list = SnapshotList::load(&repository)?;
             let newest = list.snapshots.last().ok_or_else(|| {
-                CommandError::failed(
-                    "could not restore",
-                    "the copy holds no snapshot",
-                    "report this with these lines",
-                )
+                CommandError::failed("could not restore", "the copy holds no snapshot", "report this with these lines")
             })?;
             let (index, _) = steps.context.index(&repository)?;
             let target = steps.path("restored");

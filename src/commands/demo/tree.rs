@@ -81,22 +81,11 @@ impl Numbers {
 /// Makes the tree in the new folder `top`.
 pub(super) fn make(top: &Path) -> io::Result<()> {
     let mut numbers = Numbers(0x6e69_6768_746a_6172);
-    for folder in [
-        "",
-        "letters",
-        "photos",
-        "database",
-        "machines",
-        "odd",
-        "odd/empty folder",
-    ] {
+    for folder in ["", "letters", "photos", "database", "machines", "odd", "odd/empty folder"] {
         fs::create_dir(top.join(folder))?;
     }
     for n in 0..SMALL_FILES {
-        fs::write(
-            top.join(format!("letters/{n:03}.txt")),
-            numbers.text(300 + usize::try_from(n).unwrap_or(0) * 17),
-        )?;
+        fs::write(top.join(format!("letters/{n:03}.txt")), numbers.text(300 + usize::try_from(n).unwrap_or(0) * 17))?;
     }
     fs::write(top.join("database/dump.sql"), numbers.text(TEXT_BYTES))?;
     let photo = numbers.noise(RANDOM_BYTES);
@@ -129,12 +118,7 @@ fn odd(folder: &Path) -> io::Result<()> {
     symlink("nowhere/to be found", folder.join("dangling link"))?;
     mknodat(CWD, folder.join("pipe"), FileType::Fifo, Mode::from_raw_mode(0o640), 0)?;
     // Not every file system has extended attributes.
-    let _ = setxattr(
-        folder.join("script"),
-        "user.origin",
-        b"nightjar demo",
-        XattrFlags::empty(),
-    );
+    let _ = setxattr(folder.join("script"), "user.origin", b"nightjar demo", XattrFlags::empty());
     fs::set_permissions(folder.join("empty folder"), Permissions::from_mode(0o1750))
 }
 

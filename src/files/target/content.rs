@@ -37,9 +37,7 @@ pub fn write_sparse_at(file: &File, offset: u64, bytes: &[u8]) -> io::Result<u64
 }
 
 fn is_zero(block: &[u8]) -> bool {
-    block
-        .chunks(64)
-        .all(|chunk| chunk.iter().fold(0, |all, byte| all | byte) == 0)
+    block.chunks(64).all(|chunk| chunk.iter().fold(0, |all, byte| all | byte) == 0)
 }
 
 #[cfg(test)]

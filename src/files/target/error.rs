@@ -18,10 +18,7 @@ pub struct TargetError {
 
 /// A path for people; control characters cannot reach a terminal this way.
 pub(super) fn display(path: &[u8]) -> String {
-    String::from_utf8_lossy(path)
-        .chars()
-        .flat_map(|c| if c.is_control() { escaped(c) } else { vec![c] })
-        .collect()
+    String::from_utf8_lossy(path).chars().flat_map(|c| if c.is_control() { escaped(c) } else { vec![c] }).collect()
 }
 
 fn escaped(c: char) -> Vec<char> {
@@ -31,14 +28,7 @@ fn escaped(c: char) -> Vec<char> {
 /// Refuses names that could lead anywhere else than to an entry of a directory.
 pub(super) fn check_name(name: &[u8]) -> io::Result<()> {
     let bad = matches!(name, b"" | b"." | b"..") || name.len() > 255 || name.iter().any(|b| matches!(b, b'/' | 0));
-    if bad {
-        Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            "not a valid name for an entry",
-        ))
-    } else {
-        Ok(())
-    }
+    if bad { Err(io::Error::new(io::ErrorKind::InvalidInput, "not a valid name for an entry")) } else { Ok(()) }
 }
 
 /// Says of an error which entry it is about.
@@ -49,10 +39,6 @@ pub(super) trait At<T> {
 
 impl<T> At<T> for io::Result<T> {
     fn at(self, target: &Target, dir: DirId, name: &[u8], action: &'static str) -> Result<T, TargetError> {
-        self.map_err(|source| TargetError {
-            path: target.path(dir, name),
-            action,
-            source,
-        })
+        self.map_err(|source| TargetError { path: target.path(dir, name), action, source })
     }
 }

@@ -107,10 +107,7 @@ impl Target {
                 let privileged = xattr.name.starts_with(b"trusted.") || xattr.name.starts_with(b"security.");
                 if self.is_root || !privileged {
                     let name = String::from_utf8_lossy(&xattr.name).into_owned();
-                    fail(
-                        "set an attribute of",
-                        io::Error::new(error.kind(), format!("{name}: {error}")),
-                    );
+                    fail("set an attribute of", io::Error::new(error.kind(), format!("{name}: {error}")));
                 }
             }
         }
@@ -124,32 +121,13 @@ fn mode_of(node: &Node, owned: bool) -> Mode {
 
 fn times_of(node: &Node) -> Option<Timestamps> {
     let mtime = node.mtime?;
-    let omit = Timespec {
-        tv_sec: 0,
-        tv_nsec: UTIME_OMIT,
-    };
-    let last_modification = Timespec {
-        tv_sec: mtime.seconds,
-        tv_nsec: i64::from(mtime.nanos.min(999_999_999)),
-    };
-    Some(Timestamps {
-        last_access: omit,
-        last_modification,
-    })
+    let omit = Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT };
+    let last_modification = Timespec { tv_sec: mtime.seconds, tv_nsec: i64::from(mtime.nanos.min(999_999_999)) };
+    Some(Timestamps { last_access: omit, last_modification })
 }
 
 /// `chmod` follows links; by way of a handle there is nothing to follow.
 fn set_mode(dir: impl AsFd, name: &[u8], mode: Mode) -> Result<(), Errno> {
-    let handle = openat(
-        dir,
-        name,
-        OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC,
-        Mode::empty(),
-    )?;
-    chmodat(
-        CWD,
-        format!("/proc/self/fd/{}", handle.as_raw_fd()),
-        mode,
-        AtFlags::empty(),
-    )
+    let handle = openat(dir, name, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+    chmodat(CWD, format!("/proc/self/fd/{}", handle.as_raw_fd()), mode, AtFlags::empty())
 }

@@ -97,11 +97,7 @@ impl Target {
         while let Some((dir, node)) = { locked(&self.waiting).pop_last() } {
             match self.handle(dir) {
                 Ok(handle) => self.describe_open(&handle, &node, |action, source| {
-                    errors.push(TargetError {
-                        path: self.path(dir, b""),
-                        action,
-                        source,
-                    });
+                    errors.push(TargetError { path: self.path(dir, b""), action, source });
                 }),
                 Err(error) => errors.push(error),
             }

@@ -61,20 +61,10 @@ impl Target {
             match openat(&*handle, &temporary, flags, Mode::RUSR | Mode::WUSR) {
                 Ok(file) => {
                     locked(&self.unfinished).insert(temporary.clone(), dir);
-                    ftruncate(&file, size)
-                        .map_err(io::Error::from)
-                        .at(self, dir, name, ACTION)?;
+                    ftruncate(&file, size).map_err(io::Error::from).at(self, dir, name, ACTION)?;
                     let identity = identity(&file).at(self, dir, name, ACTION)?;
-                    let part = Part {
-                        dir,
-                        name: name.to_vec(),
-                        temporary,
-                        identity,
-                    };
-                    return Ok(FileHandle {
-                        file: file.into(),
-                        part,
-                    });
+                    let part = Part { dir, name: name.to_vec(), temporary, identity };
+                    return Ok(FileHandle { file: file.into(), part });
                 }
                 Err(Errno::EXIST) => {}
                 Err(error) => return Err(io::Error::from(error)).at(self, dir, name, ACTION),
@@ -107,9 +97,7 @@ impl Target {
     pub fn finish(&self, handle: FileHandle, node: &Node) -> Result<Vec<TargetError>, TargetError> {
         const ACTION: &str = "put in its place";
         let FileHandle { file, part } = handle;
-        let Part {
-            dir, name, temporary, ..
-        } = &part;
+        let Part { dir, name, temporary, .. } = &part;
         let mut warnings = Vec::new();
         let size_is_right = fstat(&file).is_ok_and(|stat| u64::try_from(stat.st_size) == Ok(node.size));
         if !size_is_right && let Err(error) = ftruncate(&file, node.size) {
@@ -117,15 +105,10 @@ impl Target {
             return Err(io::Error::from(error)).at(self, *dir, name, ACTION);
         }
         let mut warn = |action, source| {
-            warnings.push(TargetError {
-                path: self.path(*dir, name),
-                action,
-                source,
-            });
+            warnings.push(TargetError { path: self.path(*dir, name), action, source });
         };
         self.describe_file(&file, node, &mut warn);
-        self.rename(*dir, temporary, name)
-            .inspect_err(|_| self.discard_part(&part))?;
+        self.rename(*dir, temporary, name).inspect_err(|_| self.discard_part(&part))?;
         locked(&self.unfinished).remove(temporary);
         if let Err(error) = write_flags(&file, node.flags) {
             warn("set the flags of", error);
@@ -138,16 +121,10 @@ impl Target {
     /// # Errors
     /// When it cannot be renamed.
     pub fn set_aside(&self, handle: FileHandle) -> Result<Vec<u8>, TargetError> {
-        let Part {
-            dir, name, temporary, ..
-        } = handle.park();
+        let Part { dir, name, temporary, .. } = handle.park();
         let open = self.handle(dir)?;
         for number in 1_u64.. {
-            let suffix = if number == 1 {
-                ".damaged".to_owned()
-            } else {
-                format!(".damaged-{number}")
-            };
+            let suffix = if number == 1 { ".damaged".to_owned() } else { format!(".damaged-{number}") };
             let mut aside = name[..name.len().min(MAX_NAME - suffix.len())].to_vec();
             aside.extend_from_slice(suffix.as_bytes());
             let renamed = match renameat_with(&*open, &temporary, &*open, &aside, RenameFlags::NOREPLACE) {
@@ -180,10 +157,7 @@ impl Target {
     /// Removes a temporary entry; one that cannot be removed now is tried again with the target's end.
     pub(super) fn remove_temporary(&self, dir: DirId, temporary: &[u8]) {
         let Ok(handle) = self.handle(dir) else { return };
-        if matches!(
-            unlinkat(&*handle, temporary, AtFlags::empty()),
-            Ok(()) | Err(Errno::NOENT)
-        ) {
+        if matches!(unlinkat(&*handle, temporary, AtFlags::empty()), Ok(()) | Err(Errno::NOENT)) {
             locked(&self.unfinished).remove(temporary);
         }
     }
@@ -191,8 +165,6 @@ impl Target {
     /// Gives a temporary entry its final name; a link standing there is replaced, a directory is an error.
     pub(super) fn rename(&self, dir: DirId, temporary: &[u8], name: &[u8]) -> Result<(), TargetError> {
         let handle = self.handle(dir)?;
-        renameat(&*handle, temporary, &*handle, name)
-            .map_err(io::Error::from)
-            .at(self, dir, name, "put in its place")
+        renameat(&*handle, temporary, &*handle, name).map_err(io::Error::from).at(self, dir, name, "put in its place")
     }
 }

@@ -44,11 +44,7 @@ impl Target {
             },
             |handle, temporary| {
                 self.describe_name(handle, temporary, node, |action, source| {
-                    warnings.push(TargetError {
-                        path: self.path(dir, &node.name),
-                        action,
-                        source,
-                    });
+                    warnings.push(TargetError { path: self.path(dir, &node.name), action, source });
                 });
             },
         )?;

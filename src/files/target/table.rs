@@ -48,21 +48,13 @@ pub(super) struct Table {
 impl Table {
     pub(super) fn create(dir: &Path) -> Result<Self, TargetError> {
         let location = dir.as_os_str().as_bytes().to_vec();
-        let fail = |action, source| TargetError {
-            path: location.clone(),
-            action,
-            source,
-        };
+        let fail = |action, source| TargetError { path: location.clone(), action, source };
         std::fs::create_dir_all(dir).map_err(|source| fail("create the directory", source))?;
         let top = File::open(dir).map_err(|source| fail("open the directory", source))?;
         let identity = identity(&top).map_err(|source| fail("open the directory", source))?;
         Ok(Self {
             top: Arc::new(top.into()),
-            rows: vec![Row {
-                parent: DirId::TOP,
-                name: Vec::new(),
-                identity,
-            }],
+            rows: vec![Row { parent: DirId::TOP, name: Vec::new(), identity }],
             ids: HashMap::new(),
             open: HashMap::new(),
             clock: 0,
@@ -94,17 +86,10 @@ impl Table {
             Err(error) => Err(error.into()),
         });
         let made = made.and_then(|handle| Ok((identity(&handle)?, handle)));
-        let (identity, handle) = made.map_err(|source| TargetError {
-            path: self.path(parent, name),
-            action: "make the directory",
-            source,
-        })?;
+        let (identity, handle) =
+            made.map_err(|source| TargetError { path: self.path(parent, name), action: "make the directory", source })?;
         let id = DirId(self.rows.len());
-        self.rows.push(Row {
-            parent,
-            name: name.to_vec(),
-            identity,
-        });
+        self.rows.push(Row { parent, name: name.to_vec(), identity });
         self.ids.insert((parent, name.to_vec()), id);
         self.keep(id, Arc::new(handle));
         Ok(id)
@@ -127,11 +112,7 @@ impl Table {
             at = self.rows[at.0].parent;
         };
         for id in chain.into_iter().rev() {
-            let Row {
-                name,
-                identity: expected,
-                ..
-            } = &self.rows[id.0];
+            let Row { name, identity: expected, .. } = &self.rows[id.0];
             let (name, expected) = (name.clone(), *expected);
             let opened = self.open_below(&handle, &name).and_then(|opened| {
                 if identity(&opened)? == expected {
@@ -174,10 +155,9 @@ impl Table {
 
 fn not_a_directory(error: Errno) -> io::Error {
     match error {
-        Errno::LOOP | Errno::NOTDIR => io::Error::new(
-            io::ErrorKind::NotADirectory,
-            "a link or another kind of entry stands there",
-        ),
+        Errno::LOOP | Errno::NOTDIR => {
+            io::Error::new(io::ErrorKind::NotADirectory, "a link or another kind of entry stands there")
+        }
         error => error.into(),
     }
 }

@@ -23,10 +23,7 @@ fn node(name: &[u8], kind: NodeKind) -> Node {
     node.mode = 0o640;
     node.uid = rustix::process::geteuid().as_raw();
     node.gid = rustix::process::getegid().as_raw();
-    node.mtime = Some(Time {
-        seconds: 1_234_567_890,
-        nanos: 123_456_789,
-    });
+    node.mtime = Some(Time { seconds: 1_234_567_890, nanos: 123_456_789 });
     node
 }
 
@@ -40,10 +37,8 @@ fn put(target: &Target, dir: DirId, node: &Node, content: &[u8]) {
 }
 
 fn names(dir: &Path) -> Vec<String> {
-    let mut names: Vec<_> = fs::read_dir(dir)
-        .unwrap()
-        .map(|e| e.unwrap().file_name().to_string_lossy().into_owned())
-        .collect();
+    let mut names: Vec<_> =
+        fs::read_dir(dir).unwrap().map(|e| e.unwrap().file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
@@ -109,14 +104,8 @@ fn set_xattr(path: &Path, name: &str, value: &[u8]) {
 }
 
 fn set_time(path: &Path, seconds: i64, nanos: i64) {
-    let time = rustix::fs::Timespec {
-        tv_sec: seconds,
-        tv_nsec: nanos,
-    };
-    let times = rustix::fs::Timestamps {
-        last_access: time,
-        last_modification: time,
-    };
+    let time = rustix::fs::Timespec { tv_sec: seconds, tv_nsec: nanos };
+    let times = rustix::fs::Timestamps { last_access: time, last_modification: time };
     rustix::fs::utimensat(rustix::fs::CWD, path, &times, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).unwrap();
 }
 
@@ -125,22 +114,8 @@ fn kinds_of_root(base: &Path) {
     use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
     set_xattr(&base.join("link"), "trusted.link", b"on a link");
     set_xattr(&base.join("pipe"), "trusted.pipe", b"on a pipe");
-    mknodat(
-        CWD,
-        base.join("null"),
-        FileType::CharacterDevice,
-        Mode::RUSR,
-        makedev(1, 3),
-    )
-    .unwrap();
-    mknodat(
-        CWD,
-        base.join("disk"),
-        FileType::BlockDevice,
-        Mode::RUSR,
-        makedev(7, 300),
-    )
-    .unwrap();
+    mknodat(CWD, base.join("null"), FileType::CharacterDevice, Mode::RUSR, makedev(1, 3)).unwrap();
+    mknodat(CWD, base.join("disk"), FileType::BlockDevice, Mode::RUSR, makedev(7, 300)).unwrap();
     std::os::unix::fs::lchown(base.join("link"), Some(1234), Some(4321)).unwrap();
     std::os::unix::fs::chown(base.join("d/setid"), Some(1234), Some(4321)).unwrap();
     fs::set_permissions(base.join("d/setid"), fs::Permissions::from_mode(0o6755)).unwrap();
@@ -149,15 +124,7 @@ fn kinds_of_root(base: &Path) {
 }
 
 fn every_kind(base: &Path) {
-    let odd: [&[u8]; 7] = [
-        b"plain",
-        b"new\nline",
-        b"esc\x1b[31m",
-        b"back\\slash",
-        b"-dash",
-        b"\xff\xfe",
-        b"sp ace ",
-    ];
+    let odd: [&[u8]; 7] = [b"plain", b"new\nline", b"esc\x1b[31m", b"back\\slash", b"-dash", b"\xff\xfe", b"sp ace "];
     for name in odd {
         fs::write(base.join(std::ffi::OsStr::from_bytes(name)), name).unwrap();
     }
@@ -184,15 +151,8 @@ fn every_kind(base: &Path) {
         kinds_of_root(base);
     }
     fs::set_permissions(base.join("d/e"), fs::Permissions::from_mode(0o1500)).unwrap();
-    for (index, name) in ["plain", "link", "pipe", "socket", "d/setid", "d/e", "d"]
-        .iter()
-        .enumerate()
-    {
-        set_time(
-            &base.join(name),
-            if index == 0 { -77 } else { 1_600_000_000 },
-            987_654_321,
-        );
+    for (index, name) in ["plain", "link", "pipe", "socket", "d/setid", "d/e", "d"].iter().enumerate() {
+        set_time(&base.join(name), if index == 0 { -77 } else { 1_600_000_000 }, 987_654_321);
     }
 }
 
@@ -223,12 +183,7 @@ fn every_kind_of_entry_comes_back_with_its_metadata() {
     }
     for (path, node) in after.iter().filter(|(_, node)| node.kind == NodeKind::File) {
         let name = std::ffi::OsStr::from_bytes(&path[1..]);
-        assert_eq!(
-            fs::read(from.join(name)).unwrap(),
-            fs::read(to.join(name)).unwrap(),
-            "{}",
-            node.size
-        );
+        assert_eq!(fs::read(from.join(name)).unwrap(), fs::read(to.join(name)).unwrap(), "{}", node.size);
     }
     // So that the directory can be removed by anybody.
     for base in [from, to] {
@@ -248,10 +203,7 @@ fn a_link_in_the_target_is_never_followed() {
     let target = target_in(&base.join("to"));
     for name in ["dir", "file", "loop"] {
         let error = target.add_directory(DirId::TOP, name.as_bytes()).unwrap_err();
-        assert!(
-            error.to_string().contains(&format!("to/{name}`: a link or another")),
-            "{error}"
-        );
+        assert!(error.to_string().contains(&format!("to/{name}`: a link or another")), "{error}");
     }
     put(&target, DirId::TOP, &node(b"file", NodeKind::File), b"mine");
     assert_eq!(names(&outside), ["sub"]);
@@ -267,9 +219,7 @@ fn a_link_swapped_in_for_a_directory_leads_nowhere() {
     let deeper = target.add_directory(dir, b"deeper").unwrap();
     // So many others that the handles of the first ones are closed.
     for number in 0..200 {
-        target
-            .add_directory(DirId::TOP, format!("n{number}").as_bytes())
-            .unwrap();
+        target.add_directory(DirId::TOP, format!("n{number}").as_bytes()).unwrap();
     }
     fs::rename(base.join("to/dir"), base.join("away")).unwrap();
     symlink(base.join("outside"), base.join("to/dir")).unwrap();
@@ -280,10 +230,7 @@ fn a_link_swapped_in_for_a_directory_leads_nowhere() {
     fs::remove_file(base.join("to/dir")).unwrap();
     fs::create_dir(base.join("to/dir")).unwrap();
     let error = target.create_file(dir, b"x", 1).unwrap_err();
-    assert!(
-        error.to_string().contains("another directory stands there now"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("another directory stands there now"), "{error}");
     assert_eq!(names(&base.join("outside/deeper")), Vec::<String>::new());
 }
 
@@ -338,9 +285,7 @@ fn unfinished_files_can_be_parked_and_vanish_with_the_target() {
     let target = target_in(&base.join("to"));
     let parts: Vec<_> = (0..2000)
         .map(|number| {
-            let handle = target
-                .create_file(DirId::TOP, format!("f{number}").as_bytes(), 5)
-                .unwrap();
+            let handle = target.create_file(DirId::TOP, format!("f{number}").as_bytes(), 5).unwrap();
             assert_eq!(handle.file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
             handle.park()
         })
@@ -364,11 +309,7 @@ fn damaged_files_are_set_aside_and_replace_nothing() {
     let (_keep, base) = tree();
     let target = target_in(&base.join("to"));
     fs::write(base.join("to/f.damaged"), "mine").unwrap();
-    let aside = |name: &[u8]| {
-        target
-            .set_aside(target.create_file(DirId::TOP, name, 1).unwrap())
-            .unwrap()
-    };
+    let aside = |name: &[u8]| target.set_aside(target.create_file(DirId::TOP, name, 1).unwrap()).unwrap();
     assert_eq!(aside(b"f"), b"f.damaged-2");
     assert_eq!(aside(b"f"), b"f.damaged-3");
     let long = aside(&[b'x'; 255]);
@@ -392,10 +333,7 @@ fn directories_get_their_metadata_last_so_that_closed_ones_can_be_filled() {
     assert!(target.finish_directories().is_empty());
     for path in ["to/outer", "to/outer/inner"] {
         let found = fs::metadata(base.join(path)).unwrap();
-        assert_eq!(
-            (found.mode() & 0o7777, found.mtime(), found.mtime_nsec()),
-            (0o500, 1_234_567_890, 123_456_789)
-        );
+        assert_eq!((found.mode() & 0o7777, found.mtime(), found.mtime_nsec()), (0o500, 1_234_567_890, 123_456_789));
     }
     for path in ["to/outer", "to/outer/inner"] {
         fs::set_permissions(base.join(path), fs::Permissions::from_mode(0o700)).unwrap();
@@ -421,10 +359,7 @@ fn an_attribute_that_cannot_be_set_is_a_warning_and_the_file_is_there() {
     let (_keep, base) = tree();
     let target = target_in(&base.join("to"));
     let mut odd = node(b"f", NodeKind::File);
-    odd.xattrs = vec![Xattr {
-        name: b"nowhere.x".to_vec(),
-        value: b"1".to_vec(),
-    }];
+    odd.xattrs = vec![Xattr { name: b"nowhere.x".to_vec(), value: b"1".to_vec() }];
     let handle = target.create_file(DirId::TOP, b"f", 0).unwrap();
     let warnings = target.finish(handle, &odd).unwrap();
     assert_eq!(warnings.len(), 1);
@@ -453,30 +388,15 @@ fn trees_deeper_than_any_path_are_restored() {
     assert_eq!(found.len(), DEPTH + 2);
     assert_eq!(found[DEPTH].node.mode, 0o750);
     drop(target);
-    assert!(
-        std::process::Command::new("chmod")
-            .args(["-R", "u+rwx"])
-            .arg(base.join("to"))
-            .status()
-            .is_ok()
-    );
-    assert!(
-        std::process::Command::new("rm")
-            .arg("-rf")
-            .arg(base.join("to/deep"))
-            .status()
-            .unwrap()
-            .success()
-    );
+    assert!(std::process::Command::new("chmod").args(["-R", "u+rwx"]).arg(base.join("to")).status().is_ok());
+    assert!(std::process::Command::new("rm").arg("-rf").arg(base.join("to/deep")).status().unwrap().success());
 }
 
 #[test]
 fn a_socket_comes_back_as_a_socket() {
     let (_keep, base) = tree();
     let target = target_in(&base.join("to"));
-    target
-        .create_special(DirId::TOP, &node(b"s", NodeKind::Socket))
-        .unwrap();
+    target.create_special(DirId::TOP, &node(b"s", NodeKind::Socket)).unwrap();
     let found = fs::symlink_metadata(base.join("to/s")).unwrap();
     assert!(found.file_type().is_socket());
     assert_eq!(found.mode() & 0o7777, 0o640);

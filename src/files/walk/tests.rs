@@ -13,10 +13,7 @@ use crate::files::selection::{Case, Selection};
 use crate::format::NodeKind;
 
 fn roots(paths: &[&Path]) -> Vec<Root> {
-    paths
-        .iter()
-        .map(|path| Root::new(path, Path::new("/")).unwrap())
-        .collect()
+    paths.iter().map(|path| Root::new(path, Path::new("/")).unwrap()).collect()
 }
 
 fn tree() -> (tempfile::TempDir, std::path::PathBuf) {
@@ -32,9 +29,7 @@ fn told(base: &Path, roots: &[Root], selection: Selection) -> Vec<String> {
     let mut above = 0;
     let base = base.as_os_str().as_bytes();
     let short = |path: &[u8]| {
-        String::from_utf8_lossy(path.strip_prefix(base).unwrap_or(path))
-            .trim_start_matches('/')
-            .to_owned()
+        String::from_utf8_lossy(path.strip_prefix(base).unwrap_or(path)).trim_start_matches('/').to_owned()
     };
     for event in Walker::new(roots, selection) {
         match event {
@@ -74,12 +69,7 @@ fn names_come_in_byte_order_and_depth_first() {
         fs::write(base.join(name), name).unwrap();
     }
     let lines = told(&base, &roots(&[&base]), Selection::new());
-    assert_eq!(
-        lines,
-        [
-            "B", "a/", "a/1", "<", "a.txt", "b/", "b/a/", "b/a/x", "<", "b/z", "<", "é"
-        ]
-    );
+    assert_eq!(lines, ["B", "a/", "a/1", "<", "a.txt", "b/", "b/a/", "b/a/x", "<", "b/z", "<", "é"]);
 }
 
 #[test]
@@ -89,29 +79,10 @@ fn roots_share_their_ancestors_and_nested_ones_come_once() {
         fs::create_dir_all(base.join(name).parent().unwrap()).unwrap();
         fs::write(base.join(name), "").unwrap();
     }
-    let paths = [
-        base.join("u/x"),
-        base.join("e"),
-        base.join("e/conf"),
-        base.join("e"),
-        base.join("gone"),
-    ];
+    let paths = [base.join("u/x"), base.join("e"), base.join("e/conf"), base.join("e"), base.join("gone")];
     let paths: Vec<&Path> = paths.iter().map(AsRef::as_ref).collect();
     let lines = told(&base, &roots(&paths), Selection::new());
-    assert_eq!(
-        lines,
-        [
-            "e/",
-            "e/conf",
-            "<",
-            "!gone NotFound true",
-            "u/^",
-            "u/x/",
-            "u/x/f",
-            "<",
-            "<"
-        ]
-    );
+    assert_eq!(lines, ["e/", "e/conf", "<", "!gone NotFound true", "u/^", "u/x/", "u/x/f", "<", "<"]);
 }
 
 #[test]
@@ -137,17 +108,9 @@ fn entries_held_back_open_from_closed_directories() {
     let (_keep, base) = tree();
     many(&base, 1000, 1);
     let entries: Vec<_> = Walker::new(&roots(&[&base]), Selection::new())
-        .filter_map(|event| {
-            if let Event::Entry(entry) = event {
-                Some(entry)
-            } else {
-                None
-            }
-        })
+        .filter_map(|event| if let Event::Entry(entry) = event { Some(entry) } else { None })
         .collect();
-    let links = fs::read_dir("/proc/self/fd")
-        .unwrap()
-        .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
+    let links = fs::read_dir("/proc/self/fd").unwrap().filter_map(|entry| fs::read_link(entry.ok()?.path()).ok());
     let handles = links.filter(|path| path.starts_with(&base)).count();
     assert!((100..=256).contains(&handles), "{handles}");
     assert_eq!(entries.len(), 1000);
@@ -172,13 +135,7 @@ fn an_ancestor_tells_mode_and_owner_and_nothing_of_time() {
 #[test]
 fn excluded_trees_are_skipped_but_roots_named_inside_are_saved() {
     let (_keep, base) = tree();
-    for name in [
-        "a/keep.o",
-        "a/skip/deep/root/f.o",
-        "a/skip/deep/root/g",
-        "a/skip/other",
-        "a/t",
-    ] {
+    for name in ["a/keep.o", "a/skip/deep/root/f.o", "a/skip/deep/root/g", "a/skip/other", "a/t"] {
         fs::create_dir_all(base.join(name).parent().unwrap()).unwrap();
         fs::write(base.join(name), "").unwrap();
     }
@@ -186,11 +143,7 @@ fn excluded_trees_are_skipped_but_roots_named_inside_are_saved() {
     selection.exclude(b"skip/", Case::Sensitive).unwrap();
     selection.exclude(b"*.o", Case::Sensitive).unwrap();
     let inside = base.join("a/skip/deep/root");
-    let lines = told(
-        &base,
-        &roots(&[&base.join("a"), &inside, &base.join("a/keep.o")]),
-        selection,
-    );
+    let lines = told(&base, &roots(&[&base.join("a"), &inside, &base.join("a/keep.o")]), selection);
     let expected = [
         "a/",
         "a/keep.o",
@@ -225,21 +178,7 @@ fn tagged_directories_keep_their_tag_only() {
     selection.exclude_caches();
     selection.exclude_if_present(b".nobackup").unwrap();
     let lines = told(&base, &roots(&[&base]), selection);
-    assert_eq!(
-        lines,
-        [
-            "c/",
-            "c/CACHEDIR.TAG",
-            "<",
-            "d/",
-            "d/CACHEDIR.TAG",
-            "d/x",
-            "<",
-            "n/",
-            "n/.nobackup",
-            "<"
-        ]
-    );
+    assert_eq!(lines, ["c/", "c/CACHEDIR.TAG", "<", "d/", "d/CACHEDIR.TAG", "d/x", "<", "n/", "n/.nobackup", "<"]);
 }
 
 #[test]
@@ -250,10 +189,7 @@ fn large_files_are_left_out_unless_named() {
     }
     let mut selection = Selection::new();
     selection.exclude_larger_than(100);
-    assert_eq!(
-        told(&base, &roots(&[&base, &base.join("named")]), selection),
-        ["named", "small"]
-    );
+    assert_eq!(told(&base, &roots(&[&base, &base.join("named")]), selection), ["named", "small"]);
 }
 
 #[test]
@@ -263,26 +199,12 @@ fn links_are_saved_as_links_and_followed_only_as_a_root_with_a_slash() {
     fs::write(base.join("real/f"), "").unwrap();
     symlink("real", base.join("link")).unwrap();
     symlink("loop", base.join("loop")).unwrap();
-    assert_eq!(
-        told(&base, &roots(&[&base]), Selection::new()),
-        ["link", "loop", "real/", "real/f", "<"]
-    );
+    assert_eq!(told(&base, &roots(&[&base]), Selection::new()), ["link", "loop", "real/", "real/f", "<"]);
     assert_eq!(told(&base, &roots(&[&base.join("link")]), Selection::new()), ["link"]);
-    assert_eq!(
-        told(&base, &roots(&[&base.join("link/")]), Selection::new()),
-        ["link/", "link/f", "<"]
-    );
-    assert_eq!(
-        told(&base, &roots(&[&base.join("link/f")]), Selection::new()),
-        ["link/^", "link/f", "<"]
-    );
-    let target = Walker::new(&roots(&[&base.join("link")]), Selection::new()).find_map(|event| {
-        if let Event::Entry(entry) = event {
-            Some(entry.node.target)
-        } else {
-            None
-        }
-    });
+    assert_eq!(told(&base, &roots(&[&base.join("link/")]), Selection::new()), ["link/", "link/f", "<"]);
+    assert_eq!(told(&base, &roots(&[&base.join("link/f")]), Selection::new()), ["link/^", "link/f", "<"]);
+    let target = Walker::new(&roots(&[&base.join("link")]), Selection::new())
+        .find_map(|event| if let Event::Entry(entry) = event { Some(entry.node.target) } else { None });
     assert_eq!(target.as_deref(), Some(&b"real"[..]));
 }
 
@@ -305,13 +227,8 @@ fn the_whole_system_can_be_a_root_and_mounts_stay_empty() {
 fn a_fifo_is_told_and_never_opened() {
     let (_keep, base) = tree();
     rustix::fs::mkfifoat(CWD, base.join("pipe"), Mode::RWXU).unwrap();
-    let entry = Walker::new(&roots(&[&base]), Selection::new()).find_map(|event| {
-        if let Event::Entry(entry) = event {
-            Some(entry)
-        } else {
-            None
-        }
-    });
+    let entry = Walker::new(&roots(&[&base]), Selection::new())
+        .find_map(|event| if let Event::Entry(entry) = event { Some(entry) } else { None });
     let mut entry = entry.unwrap();
     assert_eq!(entry.node.kind, NodeKind::Fifo);
     assert_eq!(entry.open().unwrap_err().kind(), io::ErrorKind::InvalidInput);
@@ -324,13 +241,7 @@ fn a_file_replaced_after_the_walk_met_it_is_not_opened() {
     fs::write(base.join("f"), "old").unwrap();
     let files = || {
         Walker::new(&roots(&[&base]), Selection::new())
-            .find_map(|event| {
-                if let Event::Entry(entry) = event {
-                    Some(entry)
-                } else {
-                    None
-                }
-            })
+            .find_map(|event| if let Event::Entry(entry) = event { Some(entry) } else { None })
             .unwrap()
     };
     let entry = files();
@@ -367,10 +278,7 @@ fn what_vanishes_during_the_walk_is_told_as_not_found() {
         }
     }
     let at = |name: &str| base.join(name).into_os_string().into_vec();
-    let expected = [
-        (at("b"), io::ErrorKind::NotFound, false),
-        (at("c"), io::ErrorKind::NotFound, false),
-    ];
+    let expected = [(at("b"), io::ErrorKind::NotFound, false), (at("c"), io::ErrorKind::NotFound, false)];
     assert_eq!(lines, expected);
 }
 
@@ -417,14 +325,7 @@ fn depth_is_bounded_by_nothing() {
     let handles = fs::read_dir("/proc/self/fd").unwrap().count();
     assert!(handles < 700, "{handles}");
     // Whole paths are too long for the usual ways of removing it.
-    assert!(
-        std::process::Command::new("rm")
-            .arg("-rf")
-            .arg(base.join("deep"))
-            .status()
-            .unwrap()
-            .success()
-    );
+    assert!(std::process::Command::new("rm").arg("-rf").arg(base.join("deep")).status().unwrap().success());
 }
 
 #[test]
@@ -445,10 +346,7 @@ fn attributes_are_added_on_demand_for_every_kind() {
             entry.complete(None).unwrap();
             if !entry.ancestor && !entry.root {
                 assert_eq!(entry.node.xattrs.len(), 1);
-                assert_eq!(
-                    (&*entry.node.xattrs[0].name, &entry.node.xattrs[0].value),
-                    (&b"user.note"[..], &large)
-                );
+                assert_eq!((&*entry.node.xattrs[0].name, &entry.node.xattrs[0].value), (&b"user.note"[..], &large));
             }
         }
     }
@@ -484,11 +382,7 @@ fn five_thousand_files_take_a_moment_with_their_attributes() {
     many(&base, 50, 100);
     let (count, plain) = timed_walk(&base, false);
     let (_, complete) = timed_walk(&base, true);
-    println!(
-        "5,000 files: {:.1} ms, with attributes {:.1} ms",
-        plain * 1e3,
-        complete * 1e3
-    );
+    println!("5,000 files: {:.1} ms, with attributes {:.1} ms", plain * 1e3, complete * 1e3);
     assert_eq!(count, 5000);
 }
 

@@ -37,11 +37,7 @@ pub(super) struct Script {
 
 impl Script {
     pub(super) fn add_rule(&mut self, verb: Verb, nth: u64, failure: (Moment, StorageFault)) {
-        self.rules.push(Rule {
-            verb,
-            left: nth.max(1),
-            failure,
-        });
+        self.rules.push(Rule { verb, left: nth.max(1), failure });
     }
 
     pub(super) fn clear_faults(&mut self) {
@@ -53,10 +49,7 @@ impl Script {
 
     /// Records a call and decides how it ends.
     pub(super) fn begin(&mut self, verb: Verb, object: &str) -> Outcome {
-        self.calls.push(Call {
-            verb,
-            object: object.to_owned(),
-        });
+        self.calls.push(Call { verb, object: object.to_owned() });
         if self.dark {
             return Outcome::Dark(Moment::Before);
         }
@@ -68,8 +61,7 @@ impl Script {
             }
             self.cut = Some((left - 1, moment));
         }
-        self.next_failure(verb)
-            .map_or(Outcome::Done, |(moment, fault)| Outcome::Fails(moment, fault))
+        self.next_failure(verb).map_or(Outcome::Done, |(moment, fault)| Outcome::Fails(moment, fault))
     }
 
     /// Counts a call of `verb` in all rules; the failure of the first whose turn it is.

@@ -28,11 +28,7 @@ impl Writer {
     pub(super) fn this_process() -> Self {
         let pid = getpid().as_raw_nonzero().get();
         let start = start_of(pid);
-        Self {
-            realm: start.and_then(|_| realm(pid)),
-            pid,
-            start: start.unwrap_or(0),
-        }
+        Self { realm: start.and_then(|_| realm(pid)), pid, start: start.unwrap_or(0) }
     }
 
     /// A name that this process has not used before.
@@ -81,11 +77,7 @@ fn realm(pid: i32) -> Option<[u8; 16]> {
     // Kernels before 5.6 have one time for all.
     let time = fs::read_link("/proc/self/ns/time").unwrap_or_default();
     let mut hasher = blake3::Hasher::new_derive_key("nightjar 2026 realm of a temporary file");
-    for part in [
-        boot.as_slice(),
-        pids.as_os_str().as_encoded_bytes(),
-        time.as_os_str().as_encoded_bytes(),
-    ] {
+    for part in [boot.as_slice(), pids.as_os_str().as_encoded_bytes(), time.as_os_str().as_encoded_bytes()] {
         hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
     }
     let mut realm = [0; 16];
@@ -123,25 +115,13 @@ mod tests {
         let writer = |realm, pid, start| Writer { realm, pid, start }.next_name();
         let start = super::start_of(pid).unwrap();
         assert!(!me.knows_ended(&writer(me.realm, pid, start)), "it lives");
-        assert!(
-            me.knows_ended(&writer(me.realm, pid, start + 1)),
-            "its number was another's"
-        );
+        assert!(me.knows_ended(&writer(me.realm, pid, start + 1)), "its number was another's");
         child.kill().unwrap();
         assert!(!me.knows_ended(&writer(me.realm, pid, start)), "not yet waited for");
         child.wait().unwrap();
         assert!(me.knows_ended(&writer(me.realm, pid, start)));
-        assert!(
-            !me.knows_ended(&writer(Some([7; 16]), pid, start)),
-            "another boot or host"
-        );
-        for unknown in [
-            "x.tmp",
-            ".DS_Store",
-            "-1-2-3.tmp",
-            &writer(me.realm, -1, start),
-            &writer(me.realm, 0, 0),
-        ] {
+        assert!(!me.knows_ended(&writer(Some([7; 16]), pid, start)), "another boot or host");
+        for unknown in ["x.tmp", ".DS_Store", "-1-2-3.tmp", &writer(me.realm, -1, start), &writer(me.realm, 0, 0)] {
             assert!(!me.knows_ended(unknown), "{unknown}");
         }
     }

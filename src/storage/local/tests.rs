@@ -24,11 +24,7 @@ struct Recorder(Arc<Script>, std::path::PathBuf);
 impl Recorder {
     fn note(&self, call: &'static str, path: Option<&Path>) -> io::Result<()> {
         let path = path.map_or(String::new(), |path| {
-            let path = path
-                .strip_prefix(&self.1)
-                .unwrap_or(path)
-                .to_string_lossy()
-                .into_owned();
+            let path = path.strip_prefix(&self.1).unwrap_or(path).to_string_lossy().into_owned();
             match path.strip_prefix("tmp/") {
                 Some(_) => " tmp/*".to_owned(),
                 None => format!(" {path}"),
@@ -102,11 +98,7 @@ impl Bench {
         let recorder = Recorder(Arc::clone(&script), scratch.path().to_owned());
         let storage = LocalStorage::with_calls(scratch.path().to_owned(), Box::new(recorder));
         storage.prepare().unwrap();
-        let bench = Self {
-            scratch,
-            script,
-            storage,
-        };
+        let bench = Self { scratch, script, storage };
         bench.log();
         bench
     }
@@ -121,9 +113,7 @@ impl Bench {
     }
 
     fn put(&self, bytes: &'static [u8], mode: PutMode) -> Result<(), StorageFault> {
-        self.storage
-            .put(&name(), &[Bytes::from_static(bytes)], mode)
-            .map_err(|e| e.fault)
+        self.storage.put(&name(), &[Bytes::from_static(bytes)], mode).map_err(|e| e.fault)
     }
 
     fn get(&self) -> Result<Bytes, StorageFault> {
@@ -146,21 +136,10 @@ fn a_put_answers_only_after_bytes_then_name_are_durable() {
     let path = name().path();
     assert_eq!(
         bench.log(),
-        [
-            "create tmp/*",
-            "write",
-            "sync_file",
-            &format!("link {path}"),
-            "sync_folder index",
-            "remove tmp/*"
-        ]
+        ["create tmp/*", "write", "sync_file", &format!("link {path}"), "sync_folder index", "remove tmp/*"]
     );
     bench.put(b"bytes", PutMode::Keep).unwrap();
-    assert_eq!(
-        bench.log(),
-        ["sync_folder index"],
-        "an object that is there may not be durable yet"
-    );
+    assert_eq!(bench.log(), ["sync_folder index"], "an object that is there may not be durable yet");
 }
 
 #[test]
@@ -169,10 +148,7 @@ fn a_delete_answers_only_after_the_name_is_durably_gone() {
     bench.put(b"bytes", PutMode::Keep).unwrap();
     bench.log();
     bench.storage.delete(&name()).unwrap();
-    assert_eq!(
-        bench.log(),
-        [format!("remove {}", name().path()), "sync_folder index".into()]
-    );
+    assert_eq!(bench.log(), [format!("remove {}", name().path()), "sync_folder index".into()]);
 }
 
 #[test]
@@ -180,10 +156,7 @@ fn a_deletion_that_did_not_become_durable_is_made_so_by_a_retry() {
     let bench = Bench::new();
     bench.put(b"bytes", PutMode::Keep).unwrap();
     bench.fail("sync_folder", 1, Errno::IO);
-    assert_eq!(
-        bench.storage.delete(&name()).unwrap_err().fault,
-        StorageFault::Transient
-    );
+    assert_eq!(bench.storage.delete(&name()).unwrap_err().fault, StorageFault::Transient);
     bench.log();
     bench.storage.delete(&name()).unwrap();
     assert_eq!(bench.log().last().unwrap(), "sync_folder index");
@@ -208,11 +181,7 @@ fn folders_are_durable_before_anything_lies_in_them() {
     storage.delete(&pack).unwrap();
     bench.log();
     storage.put(&pack, &[], PutMode::Keep).unwrap();
-    let folders = bench
-        .log()
-        .iter()
-        .filter(|call| call.starts_with("sync_folder"))
-        .count();
+    let folders = bench.log().iter().filter(|call| call.starts_with("sync_folder")).count();
     assert_eq!(folders, 1, "once known, not again");
 }
 
@@ -230,10 +199,7 @@ fn a_folder_that_went_away_is_made_again_but_a_whole_repository_is_not() {
         fs::rename(bench.scratch.path().join(folder), moved.join(folder)).unwrap();
     }
     assert_eq!(bench.put(b"bytes", PutMode::Keep), Err(StorageFault::Other));
-    assert!(
-        !bench.scratch.path().join("index").exists(),
-        "a mount point must stay empty"
-    );
+    assert!(!bench.scratch.path().join("index").exists(), "a mount point must stay empty");
 }
 
 #[test]
@@ -273,13 +239,7 @@ fn without_hard_links_a_rename_that_replaces_nothing_serves() {
     let bench = Bench::new();
     bench.fail("link", u32::MAX, Errno::PERM);
     bench.put(b"bytes", PutMode::Exclusive).unwrap();
-    assert_eq!(
-        bench.log()[3..5],
-        [
-            format!("link {}", name().path()),
-            format!("rename_new {}", name().path())
-        ]
-    );
+    assert_eq!(bench.log()[3..5], [format!("link {}", name().path()), format!("rename_new {}", name().path())]);
     assert_eq!(bench.put(b"other", PutMode::Exclusive), Err(StorageFault::Exists));
     assert_eq!(bench.get().unwrap(), "bytes");
     assert!(bench.storage.capabilities().exclusive_create);
@@ -374,16 +334,9 @@ fn the_first_put_clears_files_of_ended_writers_and_no_others() {
     }
     let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_hours(1);
     for file in [&abandoned, "notes.txt"] {
-        File::options()
-            .write(true)
-            .open(tmp.join(file))
-            .unwrap()
-            .set_modified(long_ago)
-            .unwrap();
+        File::options().write(true).open(tmp.join(file)).unwrap().set_modified(long_ago).unwrap();
     }
-    LocalStorage::open(bench.scratch.path())
-        .put(&name(), &[], PutMode::Keep)
-        .unwrap();
+    LocalStorage::open(bench.scratch.path()).put(&name(), &[], PutMode::Keep).unwrap();
     for file in [&ended, &abandoned] {
         assert!(!tmp.join(file).exists(), "{file}");
     }

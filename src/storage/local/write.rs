@@ -40,11 +40,7 @@ impl<'a> Temporary<'a> {
             match reopening(|| calls.create(&path)) {
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 file => {
-                    return Ok(Self {
-                        calls,
-                        file: file?,
-                        path,
-                    });
+                    return Ok(Self { calls, file: file?, path });
                 }
             }
         }
@@ -271,9 +267,7 @@ impl LocalStorage {
 /// Whether a file was last written so long before `now` that its writer must be gone.
 fn is_abandoned(entry: &fs::DirEntry, now: Option<SystemTime>) -> bool {
     let modified = entry.metadata().and_then(|metadata| metadata.modified());
-    let age = now
-        .zip(modified.ok())
-        .and_then(|(now, modified)| now.duration_since(modified).ok());
+    let age = now.zip(modified.ok()).and_then(|(now, modified)| now.duration_since(modified).ok());
     age.is_some_and(|age| age > ABANDONED)
 }
 
