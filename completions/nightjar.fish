@@ -64,7 +64,7 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l tag -d 'Tag
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l host -d 'Host in the snapshot [default: the name of this host]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l job -d 'Job in the snapshot; snapshots of the same job belong together whatever their paths' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l parent -d 'Take unchanged files over from this snapshot [default: the last one of the same host and job or paths]' -r
-complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l read-concurrency -d 'Files read at once [default: one a processor, at most 4]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l read-concurrency -d 'Files read at once [default: one a processor, 4 to 8]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l checkpoint-interval -d 'How often what is stored so far is made findable for the next run after an interruption' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l files-from -d 'More paths from a file, one a line; - is standard input' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l files-from0 -d 'The same with NUL behind each path, as find -print0 writes them' -r -F

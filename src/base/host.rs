@@ -36,6 +36,14 @@ impl Host {
     }
 }
 
+/// The most memory that this process has had resident so far, in bytes; `None` where the system does not tell.
+#[must_use]
+pub fn peak_memory() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
+}
+
 /// The digits in `pid:[4026531836]`.
 fn number_in(link: &str) -> Option<u64> {
     link.split_once('[')?.1.strip_suffix(']')?.parse().ok()

@@ -57,7 +57,7 @@ pub struct Args {
     /// Make the repository first if there is none
     #[arg(long, conflicts_with = "dry_run")]
     init: bool,
-    /// Files read at once [default: one a processor, at most 4]
+    /// Files read at once [default: one a processor, 4 to 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     read_concurrency: Option<u16>,
     /// How often what is stored so far is made findable for the next run after an interruption
@@ -226,7 +226,7 @@ fn about(args: &Args, paths: Vec<Vec<u8>>, context: &Context) -> About {
         zone_seconds: context.zone.to_offset(now).seconds(),
         skip_if_unchanged: args.skip_if_unchanged,
         dry_run: args.dry_run,
-        readers: args.read_concurrency.map_or(work::processors().min(4), usize::from),
+        readers: args.read_concurrency.map_or(work::processors().clamp(4, 8), usize::from),
         checkpoint: args.checkpoint_interval,
         estimate: context.output.mode().level > Level::Quiet,
     }
@@ -273,6 +273,7 @@ fn tell(args: &Args, report: &BackupReport, context: &Context) -> Result<(), Com
         "parent": report.parent.as_ref().map(|parent| hex::encode(&parent.name)),
         "statistics": snapshots::statistics(s), "seconds": time.as_secs_f64(), "bytes_per_second": speed,
         "ratio": ratio_of_new, "failed": work::failed_records(&report.failed), "damage": report.damage, "notes": report.notes,
+        "peak_memory_bytes": work::peak_memory(output),
     }) {
         summary.extend(more);
     }

@@ -20,7 +20,7 @@ pub struct Args {
     #[arg(long, value_name = "MIN/AVG/MAX", default_value = "32K/128K/256K", value_parser = parse_chunk_sizes)]
     chunk_size: ChunkSizes,
     /// Bytes that are compressed and encrypted together, 64K to 4M
-    #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = parse_small_size)]
+    #[arg(long, value_name = "SIZE", default_value = "2M", value_parser = parse_small_size)]
     block_size: u32,
     /// Size of the files in which blocks are kept, 1M to 128M
     #[arg(long, value_name = "SIZE", default_value = "32M", value_parser = parse_small_size)]
@@ -41,7 +41,7 @@ impl Args {
     pub(super) fn defaults(no_recovery_key: bool) -> Self {
         Self {
             chunk_size: ChunkSizes::default(),
-            block_size: 1 << 20,
+            block_size: 2 << 20,
             pack_size: 32 << 20,
             cipher: None,
             kdf: Hash::Standard,

@@ -104,7 +104,7 @@ fn tell(
         "command": "restore", "snapshot_id": hex::encode(&from.name), "files": report.files,
         "directories": report.directories, "others": report.others, "bytes": report.bytes,
         "seconds": time.as_secs_f64(), "bytes_per_second": speed,
-        "failed": work::failed_records(&report.failed), "damaged": work::failed_records(&report.damaged),
+        "failed": work::failed_records(&report.failed), "peak_memory_bytes": work::peak_memory(output), "damaged": work::failed_records(&report.damaged),
     }) {
         summary.extend(more);
     }

@@ -31,6 +31,15 @@ pub(super) fn engine() -> Result<SoftwareEngine, CommandError> {
     })
 }
 
+/// Says, with `-v`, how much memory the run has taken; gives it for the summary.
+pub(super) fn peak_memory(output: &Output) -> Option<u64> {
+    let peak = crate::base::host::peak_memory();
+    if let Some(peak) = peak {
+        output.detail(&format!("peak memory {}", crate::ui::bytes(peak)));
+    }
+    peak
+}
+
 /// Shows how far `meter` is until the result is dropped.
 pub(super) fn progress(context: &Context, activity: Activity, meter: &Arc<Meter>) -> Progress {
     Progress::start(&context.output, activity, meter, &context.environment.clock)

@@ -6,6 +6,7 @@ mod bad_input;
 mod demo;
 mod init;
 mod listing;
+mod memory;
 mod password;
 mod restore;
 mod usage;
