@@ -1,14 +1,17 @@
 //! The program as people and scripts meet it: one module a command, and some for what all have in common.
 #![expect(clippy::unwrap_used, reason = "tests may stop")]
+#![expect(clippy::print_stdout, reason = "what was skipped is said")]
 
 mod backup;
 mod bad_input;
 mod demo;
 mod init;
+mod kill;
 mod listing;
 mod memory;
 mod password;
 mod restore;
+mod roundtrip;
 mod usage;
 
 use assert_cmd::Command;
@@ -86,6 +89,17 @@ impl Place {
         command
     }
 
+    /// The same as a process that can be killed.
+    fn process(&self, words: &[&str]) -> std::process::Command {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_nightjar"));
+        command
+            .current_dir(self.folder.path())
+            .env("NIGHTJAR_REPO", self.repo())
+            .env("NIGHTJAR_PASSWORD", PASSWORD)
+            .args(words);
+        command
+    }
+
     fn run(&self, words: &[&str]) -> Ended {
         Ended(self.command(words).output().unwrap())
     }
@@ -114,6 +128,11 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
         }
     }
     found
+}
+
+/// Removes a tree that may be deeper than any path, which the standard library does only for shorter ones.
+fn remove_deep(top: &Path) {
+    assert!(std::process::Command::new("rm").arg("-rf").arg(top).status().unwrap().success());
 }
 
 /// A run that has ended.
