@@ -5,6 +5,7 @@
 mod backup;
 mod bad_input;
 mod demo;
+mod hostile;
 mod init;
 mod kill;
 mod listing;
