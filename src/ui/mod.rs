@@ -1,7 +1,7 @@
 //! Floor 2: what commands print with; the only room besides `main` that writes to stdout and stderr.
 //!
 //! Data goes to stdout, everything else to stderr; with `--json` everything is one object a line on stdout. Nothing
-//! that came from outside reaches a terminal without [`escape`] or [`clean`].
+//! that came from outside reaches a terminal without [`escape()`] or [`clean`].
 
 mod base64;
 mod escape;
