@@ -308,8 +308,7 @@ fn a_storage_that_fails_during_a_restore_is_not_called_damaged_and_gives_no_wron
         storage.fail(Verb::GetRange, nth + 1, StorageFault::Transient);
     }
     let engine = SoftwareEngine::new(1, 2).unwrap();
-    let options = nightjar::files::TargetOptions::default();
-    let request = RestoreRequest { selected, target: target.path().into(), options, readers: 2 };
+    let request = RestoreRequest { selected, target: target.path().into(), readers: 2 };
     let watch = nightjar::restore::Watch { meter: Arc::default(), cancel: Cancel::new(), failed: &|_| {} };
     let report = restore(&repository, &index, &engine, &request, &watch).unwrap();
     assert!(report.storage_failed && report.damaged.is_empty(), "{report:?}");

@@ -9,7 +9,7 @@ use nightjar::base::meter::Meter;
 use nightjar::codec::Compression;
 use nightjar::crypto::Secret;
 use nightjar::engine::SoftwareEngine;
-use nightjar::files::{Root, Selection, TargetOptions};
+use nightjar::files::{Root, Selection};
 use nightjar::format::limits::SEGMENT_PLAIN;
 use nightjar::format::{
     BlockRecord, ChunkId, ChunkRecord, ChunkSizes, Class, Config, IndexTable, IndexedPack, Kdf, PackKind, PackTable,
@@ -180,7 +180,6 @@ fn bring_back(repository: &Arc<Repository>, engine: &SoftwareEngine, report: &Ba
     let request = RestoreRequest {
         selected: select(&mut reader, snapshot, b"").unwrap(),
         target: target.to_path_buf(),
-        options: TargetOptions::default(),
         readers: 2,
     };
     let watch = restoring::Watch {

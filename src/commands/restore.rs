@@ -4,7 +4,6 @@ use super::named::record;
 use super::{CommandError, Context, Exit, work};
 use crate::base::hex;
 use crate::base::meter::Meter;
-use crate::files::TargetOptions;
 use crate::repo::{ChunkReader, Index, NamedSnapshot, Repository, SnapshotRef};
 use crate::restore::{RestoreReport, RestoreRequest, Watch, restore, select};
 use crate::ui::{Activity, bytes, count, duration, escape, rate, several};
@@ -65,7 +64,6 @@ pub(super) fn fetch(
     let request = RestoreRequest {
         selected: select(&mut reader, &from.snapshot, path)?,
         target: target.to_path_buf(),
-        options: TargetOptions::default(),
         readers: work::processors().clamp(2, 8),
     };
     let engine = work::engine()?;

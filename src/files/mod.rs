@@ -24,5 +24,5 @@ pub use extents::{Extents, Segment, extents};
 pub use path::Root;
 pub use pattern::PatternError;
 pub use selection::{Case, Selection, SelectionError};
-pub use target::{DirId, FileHandle, Part, Target, TargetError, TargetOptions, write_sparse_at};
+pub use target::{DirId, FileHandle, Part, Target, TargetError, write_sparse_at};
 pub use walk::{Event, Unreadable, Walker};

@@ -14,7 +14,7 @@ pub use select::{Selected, select};
 use crate::base::cancel::Cancel;
 use crate::base::meter::Meter;
 use crate::engine::Engine;
-use crate::files::{Target, TargetOptions};
+use crate::files::Target;
 use crate::format::FailedItem;
 use crate::repo::{Index, RepoError, Repository};
 use std::path::PathBuf;
@@ -27,8 +27,6 @@ pub struct RestoreRequest {
     pub selected: Selected,
     /// The directory that takes it; made if missing.
     pub target: PathBuf,
-    /// How metadata is treated.
-    pub options: TargetOptions,
     /// Ranges read at once.
     pub readers: usize,
 }
@@ -92,7 +90,7 @@ pub fn restore(
     request: &RestoreRequest,
     watch: &Watch<'_>,
 ) -> Result<RestoreReport, RestoreError> {
-    let target = Target::create(&request.target, request.options, &*repository.env().entropy)?;
+    let target = Target::create(&request.target, &*repository.env().entropy)?;
     let job = round::Job { repository, index, engine, target: &target, watch, readers: request.readers.max(1) };
     plan::Plan::new(&job).run(&request.selected)
 }

@@ -4,7 +4,6 @@ use crate::{bless, fixed_world, fixtures, model, password, same_as_fixture};
 use nightjar::codec::Compression;
 use nightjar::crypto::Secret;
 use nightjar::engine::SoftwareEngine;
-use nightjar::files::TargetOptions;
 use nightjar::format::{ChunkSizes, Config, Kdf, Snapshot, Statistics, Suite, Time};
 use nightjar::repo::{
     ChunkReader, Index, InitOptions, Repository, Session, SessionOptions, SlotSecret, SnapshotList, init,
@@ -121,8 +120,7 @@ fn restored(repository: &Arc<Repository>) -> String {
     let selected = select(&mut ChunkReader::new(repository, &index), newest, b"/").unwrap();
     let target = tempfile::tempdir().unwrap();
     let engine = SoftwareEngine::new(2, 4).unwrap();
-    let request =
-        RestoreRequest { selected, target: target.path().into(), options: TargetOptions::default(), readers: 2 };
+    let request = RestoreRequest { selected, target: target.path().into(), readers: 2 };
     let watch = Watch { meter: Arc::default(), cancel: nightjar::base::cancel::Cancel::default(), failed: &|_| {} };
     let report = restore(repository, &index, &engine, &request, &watch).unwrap();
     assert!(report.damaged.is_empty(), "{:?}", report.damaged);

@@ -92,7 +92,7 @@ impl Target {
         match result {
             Ok(()) => true,
             Err(error) => {
-                if self.is_root || self.options.numeric_owner {
+                if self.is_root {
                     fail("set the owner of", error.into());
                 }
                 false

@@ -28,13 +28,6 @@ use crate::base::hex;
 use crate::format::Node;
 use table::Table;
 
-/// How entries are restored.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct TargetOptions {
-    /// The owner matters to the user: without root's rights, an owner that cannot be set is a warning.
-    pub numeric_owner: bool,
-}
-
 /// The directory entries are restored into. All methods may be called from many threads.
 ///
 /// Everything is made under a temporary name and renamed over the final one: what stood there is replaced, never
@@ -42,7 +35,6 @@ pub struct TargetOptions {
 /// entry in its place; they tell what of its metadata could not be set.
 #[derive(Debug)]
 pub struct Target {
-    options: TargetOptions,
     is_root: bool,
     table: Mutex<Table>,
     /// Temporary files not finished yet, removed with the target.
@@ -58,7 +50,7 @@ impl Target {
     ///
     /// # Errors
     /// When it cannot be created or opened, or there is no randomness for temporary names.
-    pub fn create(dir: &Path, options: TargetOptions, entropy: &dyn Entropy) -> Result<Self, TargetError> {
+    pub fn create(dir: &Path, entropy: &dyn Entropy) -> Result<Self, TargetError> {
         let table = Table::create(dir)?;
         let mut random = [0; 8];
         entropy.fill(&mut random).map_err(|source| TargetError {
@@ -67,7 +59,6 @@ impl Target {
             source,
         })?;
         Ok(Self {
-            options,
             is_root: rustix::process::geteuid().is_root(),
             table: Mutex::new(table),
             unfinished: Mutex::default(),

@@ -3,13 +3,13 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use super::{DirId, Target, TargetOptions, write_sparse_at};
+use super::{DirId, Target, write_sparse_at};
 use crate::base::entropy::SeededEntropy;
 use crate::files::{Entry, Event, Root, Selection, Walker};
 use crate::format::{Node, NodeKind, Time, Xattr};
 
 fn target_in(dir: &Path) -> Target {
-    Target::create(dir, TargetOptions::default(), &SeededEntropy::new(1)).unwrap()
+    Target::create(dir, &SeededEntropy::new(1)).unwrap()
 }
 
 fn tree() -> (tempfile::TempDir, PathBuf) {
