@@ -81,7 +81,7 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l stdin-from-
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s f -l force -d 'Read every file, also those that look unchanged'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s n -l dry-run -d 'Store nothing, only say what would be'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l skip-if-unchanged -d 'Make no snapshot when nothing differs from the last one'
-complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l init -d 'Make the repository first if there is none'
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l init -d 'Make the repository first if there is none, without a recovery key'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude-caches -d 'Leave out the contents of folders that are marked by a CACHEDIR.TAG'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s x -l one-file-system -d 'Stay on the file system of each path'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l json -d 'Print one JSON object a line and nothing else'

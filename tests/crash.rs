@@ -319,6 +319,34 @@ fn a_storage_that_fails_during_a_restore_is_not_called_damaged_and_gives_no_wron
     }
 }
 
+#[test]
+fn one_object_that_cannot_be_read_does_not_take_the_others_with_it() {
+    let source = tempfile::tempdir().unwrap();
+    make_source(source.path(), 1, LARGE);
+    let storage = FaultStorage::new(MemoryStorage::new());
+    run_init(Arc::new(storage.clone())).unwrap();
+    let shared: Arc<dyn Storage> = Arc::new(storage.clone());
+    for name in ["a", "b", "c"] {
+        std::fs::write(source.path().join("large"), name).unwrap();
+        run_backup(&shared, source.path(), RARELY).unwrap();
+    }
+    let repository = open(&shared).unwrap();
+    for nth in 1..=3 {
+        storage.fail(Verb::Get, nth, StorageFault::Transient);
+        let list = SnapshotList::load(&repository).unwrap();
+        assert_eq!((list.snapshots.len(), list.damaged.len()), (2, 1));
+        storage.fail(Verb::Get, nth, StorageFault::Denied);
+        let index = Index::load(&repository).unwrap();
+        assert_eq!(index.damaged().len(), 1);
+        assert!(index.counts().0 > 0);
+    }
+    for nth in 1..=3 {
+        storage.fail(Verb::Get, nth, StorageFault::Transient);
+    }
+    let none = SnapshotList::load(&repository);
+    assert!(matches!(none, Err(RepoError::Storage(_))), "that is no damage, but a storage out of reach");
+}
+
 /// Content that asks for a stop when 2 MB of it were read.
 struct StopAt {
     bytes: Vec<u8>,

@@ -10,12 +10,14 @@ use crate::files::{Entry, Event, Walker};
 use crate::format::limits::SNAPSHOT_ITEMS_MAX;
 use crate::format::{ChunkId, Content, Extent, FailedItem, Node, NodeKind, PackKind, Statistics};
 use crate::repo::{ChunkReader, DirectoryWriter, ExtentWriter, RepoError, Session};
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+/// When a run has lasted so long, what there is to do is counted.
+const ESTIMATE_AFTER: Duration = Duration::from_millis(1_500);
 /// Steps that the scan may be ahead.
 const STEPS_AHEAD: usize = 4_096;
 
@@ -51,9 +53,10 @@ pub(super) fn paths(
     let chunker = Arc::new(Chunker::new(repository.keys().gear(), sizes.min, sizes.avg, sizes.max));
     let kit = ReaderKit { chunker, keys: Arc::clone(repository.keys()), spare, cancel: watch.cancel.clone() };
     let reader = ChunkReader::new(&repository, session.index());
-    let parent = ParentCursor::new(reader, plan.parent.as_ref().map(|parent| parent.snapshot.root));
+    let parent = ParentCursor::new(reader, plan.parent.as_ref().map(|parent| &parent.snapshot));
     let scan = Scan::new(parent, Outlets { steps: steps_in, work: work_in, tokens });
     let ended = AtomicBool::new(false);
+    let (running, over) = bounded::<()>(0);
     std::thread::scope(|scope| {
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
         let walker = Walker::new(&plan.roots, plan.selection.clone());
@@ -65,13 +68,19 @@ pub(super) fn paths(
         }
         drop((kit, work));
         if about.estimate {
-            let (meter, ended) = (&watch.meter, &ended);
-            let count = move || estimate(plan, meter, ended);
+            let (meter, ended, over) = (&watch.meter, &ended, over.clone());
+            // A run that is over in a moment needs no estimate of its end.
+            let count = move || {
+                if over.recv_timeout(ESTIMATE_AFTER) == Err(RecvTimeoutError::Timeout) {
+                    estimate(plan, meter, ended);
+                }
+            };
             thread("estimate").spawn_scoped(scope, count).map_err(RepoError::from)?;
         }
         let inlets = Inlets { steps, batch: None, packet: Packet::default().into(), token, spare: spare_in };
         let saved = Assembly::new(session, about, watch).run(inlets);
         ended.store(true, Ordering::Relaxed);
+        drop(running);
         saved
     })
 }
@@ -147,6 +156,8 @@ impl Inlets {
 struct Frame {
     entry: Box<Entry>,
     writer: DirectoryWriter,
+    /// The name that was added last.
+    last: Vec<u8>,
 }
 
 struct Assembly<'a, 'w> {
@@ -154,6 +165,7 @@ struct Assembly<'a, 'w> {
     about: &'a About,
     watch: &'a Watch<'w>,
     root: DirectoryWriter,
+    root_last: Vec<u8>,
     frames: Vec<Frame>,
     devices: HashMap<u64, u32>,
     saved: Saved,
@@ -173,6 +185,7 @@ impl<'a, 'w> Assembly<'a, 'w> {
             about,
             watch,
             root: DirectoryWriter::default(),
+            root_last: Vec::new(),
             frames: Vec::new(),
             devices: HashMap::new(),
             saved,
@@ -198,7 +211,7 @@ impl<'a, 'w> Assembly<'a, 'w> {
                 }
                 Step::Enter(entry) => {
                     self.entries += u64::from(!entry.ancestor);
-                    self.frames.push(Frame { entry, writer: DirectoryWriter::default() });
+                    self.frames.push(Frame { entry, writer: DirectoryWriter::default(), last: Vec::new() });
                 }
                 Step::Leave => self.leave()?,
                 Step::Damage(text) => self.saved.damage.push(text),
@@ -275,7 +288,7 @@ impl<'a, 'w> Assembly<'a, 'w> {
         }
         let statistics = &mut self.saved.statistics;
         *(if known { &mut statistics.files_changed } else { &mut statistics.files_new }) += 1;
-        statistics.bytes_total += entry.node.size;
+        statistics.bytes_total = statistics.bytes_total.saturating_add(entry.node.size);
         Meter::add(&self.watch.meter.files_done, 1);
         self.watch.meter.set_current(&entry.path);
         entry.node.content = Some(content);
@@ -283,7 +296,8 @@ impl<'a, 'w> Assembly<'a, 'w> {
     }
 
     fn count_file(&mut self, node: &Node) {
-        self.saved.statistics.bytes_total += node.size;
+        let total = &mut self.saved.statistics.bytes_total;
+        *total = total.saturating_add(node.size);
         Meter::add(&self.watch.meter.files_done, 1);
         Meter::add(&self.watch.meter.bytes_done, node.size);
     }
@@ -296,8 +310,24 @@ impl<'a, 'w> Assembly<'a, 'w> {
             return Ok(());
         }
         self.entries += 1;
+        let path = entry.path.clone();
         let node = self.numbered(entry);
-        let writer = self.frames.last_mut().map_or(&mut self.root, |frame| &mut frame.writer);
+        self.push(node, path)
+    }
+
+    /// Adds a node to the directory that is being filled, unless its name does not follow the last one: a tree that
+    /// is not in order could not be read again.
+    fn push(&mut self, node: Node, path: Vec<u8>) -> Result<(), ArchiveError> {
+        let (writer, last) = match self.frames.last_mut() {
+            Some(frame) => (&mut frame.writer, &mut frame.last),
+            None => (&mut self.root, &mut self.root_last),
+        };
+        if *last >= node.name {
+            let reason = "its name came twice or out of order".to_owned();
+            self.fail(FailedItem { path, reason });
+            return Ok(());
+        }
+        last.clone_from(&node.name);
         Ok(writer.push(self.session, node)?)
     }
 
@@ -315,10 +345,15 @@ impl<'a, 'w> Assembly<'a, 'w> {
         let frame = self.frames.pop().expect("the walk leaves only what it entered");
         let tree = frame.writer.finish(self.session)?;
         self.saved.statistics.directories += u64::from(!frame.entry.ancestor);
+        let path = frame.entry.path.clone();
         let mut node = self.numbered(*frame.entry);
         node.tree = Some(tree);
-        let writer = self.frames.last_mut().map_or(&mut self.root, |frame| &mut frame.writer);
-        Ok(writer.push(self.session, node)?)
+        if let Err(error) = node.check_limits() {
+            // Rather the directory without its attributes than none of what is in it.
+            self.fail(FailedItem { path: path.clone(), reason: error.to_string() });
+            (node.xattrs, node.user, node.group) = (Vec::new(), None, None);
+        }
+        self.push(node, path)
     }
 
     fn fail(&mut self, item: FailedItem) {

@@ -1,14 +1,24 @@
 //! The parent snapshot, read in step with the walk: what did not change is taken over without being read.
 
 use crate::files::Entry;
-use crate::format::{ChunkId, Content, Extent, Node, NodeKind};
+use crate::format::{Content, Extent, Node, NodeKind, Snapshot, Time};
 use crate::repo::{ChunkReader, ExtentReader, RepoError, TreeReader};
+
+/// A moment before the start of a run: file systems stamp with a clock that ticks 100 to 1,000 times a second.
+fn before(start: Time) -> Time {
+    const TICKS: i64 = 20_000_000;
+    let nanos = i64::from(start.nanos) - TICKS;
+    let seconds = start.seconds.saturating_add(nanos.div_euclid(1_000_000_000));
+    Time { seconds, nanos: u32::try_from(nanos.rem_euclid(1_000_000_000)).unwrap_or(0) }
+}
 
 /// Position in the trees of the parent: one cursor for each directory that the walk is in.
 #[derive(Debug)]
 pub(super) struct ParentCursor {
     reader: ChunkReader,
     directories: Vec<Option<Cursor>>,
+    /// What changed later than this may have changed again in the same tick of the file system's clock.
+    before: Option<Time>,
     trouble: Vec<RepoError>,
 }
 
@@ -22,10 +32,12 @@ struct Cursor {
 }
 
 impl ParentCursor {
-    /// At the top of the tree `root`, or nowhere.
-    pub(super) fn new(reader: ChunkReader, root: Option<ChunkId>) -> Self {
+    /// At the top of the tree of `parent`, or nowhere.
+    pub(super) fn new(reader: ChunkReader, parent: Option<&Snapshot>) -> Self {
+        let before = parent.map(|parent| before(parent.time));
+        let root = parent.map(|parent| parent.root);
         let cursor = root.map(|id| Cursor { tree: TreeReader::new(id), next: None, ended: false });
-        Self { reader, directories: vec![cursor], trouble: Vec::new() }
+        Self { reader, directories: vec![cursor], before, trouble: Vec::new() }
     }
 
     /// Goes into a directory; gives the parent's node of it.
@@ -73,7 +85,7 @@ impl ParentCursor {
             && node.mtime == known.mtime
             && node.ctime == known.ctime
             && node.inode == known.inode
-            && known.ctime.is_some();
+            && self.is_settled(known.ctime);
         let Some(content) = known.content.filter(|_| same) else {
             return false;
         };
@@ -101,6 +113,11 @@ impl ParentCursor {
                 }
             }
         }
+    }
+
+    /// Whether this time of the last change tells any later change from it.
+    pub(super) fn is_settled(&self, ctime: Option<Time>) -> bool {
+        ctime.is_some() && ctime < self.before
     }
 
     /// What of the parent could not be read; its files are read again.

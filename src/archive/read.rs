@@ -16,6 +16,9 @@ use std::sync::Arc;
 /// A buffer holds at least this many bytes, and four of the largest chunks.
 const BUFFER_LEN: usize = 1 << 20;
 
+/// A packet is sent with so many pieces and ends of files at the latest.
+const FOUND_MAX: usize = 4_096;
+
 /// What a reader found, in order; chunks lie in `buffer`.
 #[derive(Debug, Default)]
 pub(super) struct Packet {
@@ -89,9 +92,9 @@ impl Reader<'_> {
             Ok(file) => file,
             Err(error) => return self.end(entry, Some(error.to_string()), false),
         };
-        let mut trouble = refresh(&mut entry, &file).err();
+        let mut trouble = None;
         if let Err(error) = entry.complete(Some(&file)) {
-            trouble.get_or_insert(io::Error::other(format!("extended attributes: {error}")));
+            trouble = Some(io::Error::other(format!("extended attributes: {error}")));
         }
         let size = entry.node.size;
         if size <= INLINE_MAX as u64 {
@@ -109,6 +112,10 @@ impl Reader<'_> {
         } else if trouble.is_none() && changed(&entry, &file) {
             trouble = Some(io::Error::other("it changed while it was read"));
         }
+        if trouble.is_some() {
+            // Nobody shall take it for unchanged later.
+            entry.node.ctime = None;
+        }
         let trouble = trouble.map(|error| error.to_string());
         if size <= INLINE_MAX as u64 {
             let length = self.filled - start;
@@ -123,7 +130,7 @@ impl Reader<'_> {
     fn end(&mut self, entry: Entry, trouble: Option<String>, keep: bool) -> Result<(), Closed> {
         self.cut = self.filled;
         self.packet.found.push(Found::End(Ended { entry, trouble, keep }));
-        if self.packet.found.len() >= 4_096 { self.send() } else { Ok(()) }
+        if self.packet.found.len() >= FOUND_MAX { self.send() } else { Ok(()) }
     }
 
     /// Reads the content; gives the number of bytes, holes among them.
@@ -132,21 +139,31 @@ impl Reader<'_> {
         if size <= INLINE_MAX as u64 {
             return self.fill(file, 0, size);
         }
-        let allocated = file.metadata().map_or(u64::MAX, |stat| stat.blocks().saturating_mul(512));
-        if allocated >= size {
+        if entry.allocated >= size {
             return self.data(file, 0, size);
         }
+        // A hole shorter than a chunk costs less as zeros than the chunks that it would tear apart; a restore makes a
+        // hole of it again.
+        let least = self.kit.chunker.max() as u64;
+        let mut data = 0..0;
         for segment in extents(file, size) {
             match segment {
-                Segment::Hole(range) => self.packet.found.push(Found::Hole(range.end - range.start)),
-                Segment::Data(range) => match self.data(file, range.start, range.end)? {
-                    Ok(read) if read == range.end - range.start => {}
-                    Ok(read) => return Ok(Ok(range.start + read)),
-                    Err(error) => return Ok(Err(error)),
-                },
+                Segment::Data(range) => data.end = range.end,
+                Segment::Hole(range) if range.end - range.start < least => data.end = range.end,
+                Segment::Hole(range) => {
+                    match self.data(file, data.start, data.end)? {
+                        Ok(read) if read == data.end - data.start => {}
+                        ended => return Ok(ended.map(|read| data.start + read)),
+                    }
+                    self.packet.found.push(Found::Hole(range.end - range.start));
+                    if self.packet.found.len() >= FOUND_MAX {
+                        self.send()?;
+                    }
+                    data = range.end..range.end;
+                }
             }
         }
-        Ok(Ok(size))
+        Ok(self.data(file, data.start, data.end)?.map(|read| data.start + read))
     }
 
     /// Reads `from..to` and cuts it into chunks; the last chunk ends at `to` or where the file ends.
@@ -226,17 +243,6 @@ impl Reader<'_> {
         (self.cut, self.filled) = (0, 0);
         self.packets.send(packet).map_err(|_| Closed)
     }
-}
-
-/// Brings size and times up to date with the open file.
-fn refresh(entry: &mut Entry, file: &File) -> io::Result<()> {
-    let stat = file.metadata()?;
-    let node = &mut entry.node;
-    let time = |seconds, nanos: i64| Some(crate::format::Time { seconds, nanos: u32::try_from(nanos).unwrap_or(0) });
-    node.size = stat.size();
-    node.mtime = time(stat.mtime(), stat.mtime_nsec());
-    node.ctime = time(stat.ctime(), stat.ctime_nsec());
-    Ok(())
 }
 
 /// Whether size or modification time differ from what they were when the file was opened.

@@ -3,7 +3,7 @@
 use super::parent::ParentCursor;
 use super::read::Packet;
 use crate::files::{Entry, Event, Root, Selection, Unreadable, Walker};
-use crate::format::{FailedItem, NodeKind};
+use crate::format::{FailedItem, Node, NodeKind};
 use crate::repo::NamedSnapshot;
 use crossbeam_channel::{Receiver, Sender, bounded};
 
@@ -105,9 +105,8 @@ impl Scan {
 
     fn enter(&mut self, mut entry: Box<Entry>) -> Result<(), Ended> {
         let known = self.parent.enter(&entry.node.name);
-        match known
-            .filter(|known| known.ctime.is_some() && known.ctime == entry.node.ctime && known.inode == entry.node.inode)
-        {
+        let same = |known: &Node| known.ctime == entry.node.ctime && known.inode == entry.node.inode;
+        match known.filter(|known| same(known) && self.parent.is_settled(known.ctime)) {
             Some(known) => (entry.node.xattrs, entry.node.flags) = (known.xattrs, known.flags),
             None => self.complete(&mut entry)?,
         }
@@ -118,6 +117,8 @@ impl Scan {
         match entry.complete(None) {
             Ok(()) => Ok(()),
             Err(error) => {
+                // Nobody shall take it for unchanged later.
+                entry.node.ctime = None;
                 let reason = format!("extended attributes: {error}");
                 self.step(Step::Failed(FailedItem { path: entry.path.clone(), reason }, false))
             }

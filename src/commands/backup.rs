@@ -54,7 +54,7 @@ pub struct Args {
     /// Make no snapshot when nothing differs from the last one
     #[arg(long)]
     skip_if_unchanged: bool,
-    /// Make the repository first if there is none
+    /// Make the repository first if there is none, without a recovery key
     #[arg(long, conflicts_with = "dry_run")]
     init: bool,
     /// Files read at once [default: one a processor, 4 to 8]
@@ -74,12 +74,18 @@ pub struct Args {
 pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     // Whatever is wrong with the options is said before work begins.
     let parent = parent(args)?;
-    let (plan, paths) = plan(args, context)?;
+    let (plan, paths) = plan(args)?;
     let repository = open(args, context)?;
     let request = BackupRequest {
         // A command is not started for a repository that cannot be opened.
         source: match plan {
-            Plan::Paths(roots, selection) => Source::Paths { roots, selection },
+            Plan::Paths(roots, mut selection) => {
+                // A repository that lies in what it saves would save itself, and grow with every backup.
+                if let Some((device, inode)) = context.location.as_ref().and_then(Location::identity) {
+                    selection.leave_out(device, inode);
+                }
+                Source::Paths { roots, selection }
+            }
             Plan::Input(name) => Source::Stream(pipe::standard_input(name, &context.cancel)?),
             Plan::Command(name) => Source::Stream(pipe::command(name, &args.paths, &context.cancel)?),
         },
@@ -106,7 +112,7 @@ pub(super) fn save(
     request: BackupRequest,
     context: &Context,
 ) -> Result<BackupReport, CommandError> {
-    let engine = work::engine()?;
+    let engine = work::engine(work::processors() + 4)?;
     let watch = Watch {
         meter: Arc::new(Meter::new()),
         cancel: context.cancel.clone(),
@@ -155,7 +161,7 @@ enum Plan {
 }
 
 /// What is to be saved, and the paths for the snapshot.
-fn plan(args: &Args, context: &Context) -> Result<(Plan, Vec<Vec<u8>>), CommandError> {
+fn plan(args: &Args) -> Result<(Plan, Vec<Vec<u8>>), CommandError> {
     let lists = !args.sources.files_from.is_empty() || !args.sources.files_from0.is_empty();
     let streams = args.stdin_from_command || args.stdin_filename.is_some();
     if streams && (lists || !args.paths.is_empty() && !args.stdin_from_command) {
@@ -175,11 +181,7 @@ fn plan(args: &Args, context: &Context) -> Result<(Plan, Vec<Vec<u8>>), CommandE
             ));
         }
         let paths = roots.iter().map(|root| root.path.as_os_str().as_bytes().to_vec()).collect();
-        let mut selection = args.sources.selection()?;
-        // A repository that lies in what it saves would save itself, and grow with every backup.
-        for folder in context.location.iter().flat_map(Location::folders) {
-            selection.leave_out(folder.as_os_str().as_bytes());
-        }
+        let selection = args.sources.selection()?;
         return Ok((Plan::Paths(roots, selection), paths));
     }
     let name = args.stdin_filename.as_ref().map_or(&b"stdin"[..], |name| name.as_bytes()).to_vec();
@@ -207,7 +209,8 @@ fn plan(args: &Args, context: &Context) -> Result<(Plan, Vec<Vec<u8>>), CommandE
 fn open(args: &Args, context: &Context) -> Result<Arc<Repository>, CommandError> {
     let storage = context.storage()?;
     if args.init && !exists(&*storage)? {
-        let made = init::make(&init::Args::defaults(false), context)?;
+        // Without a recovery key: what this prints may go into a log that others read.
+        let made = init::make(&init::Args::defaults(true), context)?;
         return Ok(Arc::new(made.repository));
     }
     context.open()

@@ -4,6 +4,7 @@ use super::CommandError;
 use crate::storage::LocalStorage;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -38,10 +39,10 @@ impl Location {
         Ok(Self::Local(PathBuf::from(OsString::from_vec(path.to_vec()))))
     }
 
-    /// The folder, as it was named and as it really is, if it is one of this host.
-    pub(super) fn folders(&self) -> Vec<PathBuf> {
+    /// Device and inode number of the folder, if it is one of this host.
+    pub(super) fn identity(&self) -> Option<(u64, u64)> {
         let Self::Local(path) = self;
-        [std::path::absolute(path), std::fs::canonicalize(path)].into_iter().flatten().collect()
+        std::fs::metadata(path).ok().map(|folder| (folder.dev(), folder.ino()))
     }
 
     /// The storage there; touches nothing.

@@ -47,6 +47,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     let damaged = others_damaged || index_damaged || !report.damaged.is_empty();
     Ok(match (damaged, report.failed.is_empty()) {
         (true, _) => Exit::Damage,
+        (false, _) if report.storage_failed => Exit::Storage,
         (false, false) => Exit::Partial,
         (false, true) => Exit::Done,
     })
@@ -61,12 +62,11 @@ pub(super) fn fetch(
     context: &Context,
 ) -> Result<RestoreReport, CommandError> {
     let mut reader = ChunkReader::new(repository, index);
-    let request = RestoreRequest {
-        selected: select(&mut reader, &from.snapshot, path)?,
-        target: target.to_path_buf(),
-        readers: work::processors().clamp(2, 8),
-    };
-    let engine = work::engine()?;
+    // Each reader has a lane of its own.
+    let readers = work::processors().clamp(2, 8);
+    let engine = work::engine((work::processors() / readers + 2).max(2))?;
+    let request =
+        RestoreRequest { selected: select(&mut reader, &from.snapshot, path)?, target: target.to_path_buf(), readers };
     let watch = Watch {
         meter: Arc::new(Meter::new()),
         cancel: context.cancel.clone(),

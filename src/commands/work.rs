@@ -19,10 +19,9 @@ pub(super) fn processors() -> usize {
     available_parallelism().map_or(1, NonZero::get)
 }
 
-/// The engine that all processors work for.
-pub(super) fn engine() -> Result<SoftwareEngine, CommandError> {
-    let threads = processors();
-    SoftwareEngine::new(threads, 2 * threads + 2).map_err(|error| {
+/// The engine that all processors work for; each of its lanes may have `depth` blocks in flight, which bounds their memory.
+pub(super) fn engine(depth: usize) -> Result<SoftwareEngine, CommandError> {
+    SoftwareEngine::new(processors(), depth).map_err(|error| {
         CommandError::failed(
             "could not start working threads",
             error.to_string(),

@@ -232,7 +232,10 @@ impl Names {
 
     pub(super) fn sort(&mut self) {
         let bytes = &self.bytes;
-        self.entries.sort_unstable_by_key(|(at, length, _)| &bytes[*at..*at + usize::from(*length)]);
+        let name = |(at, length, _): &(usize, u16, FileType)| &bytes[*at..*at + usize::from(*length)];
+        self.entries.sort_unstable_by(|a, b| name(a).cmp(name(b)));
+        // A name may be told twice while others are renamed over it; a tree that held it twice could not be read again.
+        self.entries.dedup_by(|a, b| name(a) == name(b));
     }
 
     pub(super) fn get(&self, index: usize) -> Option<(&[u8], FileType)> {
@@ -263,4 +266,21 @@ pub(super) fn begins_with(dir: impl AsFd, name: &[u8], header: &[u8]) -> bool {
     let mut found = Vec::with_capacity(header.len());
     let read = io::Read::read_to_end(&mut io::Read::take(file, header.len() as u64), &mut found);
     read.is_ok() && found == header
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Names;
+    use rustix::fs::FileType;
+
+    #[test]
+    fn a_name_that_is_told_twice_is_there_once() {
+        let mut names = Names::default();
+        for name in [&b"b"[..], b"a", b"b", b"a", b"c"] {
+            names.push(name, FileType::RegularFile);
+        }
+        names.sort();
+        let all: Vec<_> = (0..).map_while(|n| names.get(n).map(|(name, _)| name.to_vec())).collect();
+        assert_eq!(all, [b"a", b"b", b"c"]);
+    }
 }

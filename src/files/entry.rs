@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::sync::Arc;
 
-use rustix::fs::{FileType, OFlags, Statx, StatxTimestamp, fstat, major, makedev, readlinkat};
+use rustix::fs::{AtFlags, FileType, OFlags, Statx, StatxFlags, StatxTimestamp, major, makedev, readlinkat, statx};
 
 use super::attributes::{Place, read_flags, read_xattrs};
 use super::directory::{Directory, open_quietly};
@@ -26,30 +26,43 @@ pub struct Entry {
     pub ancestor: bool,
     /// One of the roots.
     pub root: bool,
+    /// Bytes that the file takes on its disk, known once it was opened; fewer than its size when it has holes.
+    pub allocated: u64,
     pub(super) parent: Arc<Directory>,
     /// The directory itself, where this is one that could be opened.
     pub(super) own: Option<Arc<Directory>>,
 }
 
 impl Entry {
-    /// Opens a regular file for reading, without touching its access time where permitted. Nothing else is ever
-    /// opened, and never another file than the one the walk met.
+    /// Opens a regular file for reading, without touching its access time where permitted, and brings the node up to
+    /// date with it. Nothing else is ever opened. Where another regular file of the same file system has taken the
+    /// place of the one that the walk met (editors save like that), that one is meant.
     ///
     /// # Errors
-    /// `InvalidInput` when this is no regular file; `NotFound` when another file stands there now; else as `open`.
-    pub fn open(&self) -> io::Result<File> {
+    /// `InvalidInput` when this is no regular file; `NotFound` when something else stands there now; else as `open`.
+    pub fn open(&mut self) -> io::Result<File> {
         if self.node.kind != NodeKind::File {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
         // NONBLOCK: should a FIFO have taken the file's place, opening it does not wait.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
         let file = open_quietly(&*self.parent.handle()?, &self.node.name, flags)?;
-        let stat = fstat(&file)?;
-        let same = stat.st_dev == self.device && stat.st_ino == self.node.inode;
-        if same && FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile {
-            return Ok(File::from(file));
+        let stat = statx(&file, c"", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS | StatxFlags::BTIME)?;
+        let regular = FileType::from_raw_mode(u32::from(stat.stx_mode)) == FileType::RegularFile;
+        if !regular || device_of(&stat) != self.device {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "something else has taken its place"));
         }
-        Err(io::Error::new(io::ErrorKind::NotFound, "the file was replaced while it was read"))
+        self.allocated = stat.stx_blocks.saturating_mul(512);
+        let owner = (self.node.uid, self.node.gid);
+        if let Some(bare) = bare_node_of(&self.node.name, &stat) {
+            (self.node.mode, self.node.uid, self.node.gid) = (bare.mode, bare.uid, bare.gid);
+        }
+        if owner != (self.node.uid, self.node.gid) {
+            let mut owners = Owners::default();
+            (self.node.user, self.node.group) = (owners.user(self.node.uid), owners.group(self.node.gid));
+        }
+        set_details(&mut self.node, &stat);
+        Ok(File::from(file))
     }
 
     /// Adds extended attributes and inode flags to the node; may be called on any thread. `file`, when at hand, is what
@@ -95,6 +108,12 @@ pub(super) fn node_of(name: &[u8], stat: &Statx, owners: &mut Owners) -> Option<
     let mut node = bare_node_of(name, stat)?;
     node.user = owners.user(stat.stx_uid);
     node.group = owners.group(stat.stx_gid);
+    set_details(&mut node, stat);
+    Some(node)
+}
+
+/// Times, inode, links, and size or device numbers as `stat` tells.
+fn set_details(node: &mut Node, stat: &Statx) {
     node.mtime = Some(time(stat.stx_mtime));
     node.ctime = Some(time(stat.stx_ctime));
     node.birth = (stat.stx_mask & rustix::fs::StatxFlags::BTIME.bits() != 0).then(|| time(stat.stx_btime));
@@ -105,7 +124,6 @@ pub(super) fn node_of(name: &[u8], stat: &Statx, owners: &mut Owners) -> Option<
         NodeKind::CharDevice | NodeKind::BlockDevice => node.rdev = (stat.stx_rdev_major, stat.stx_rdev_minor),
         _ => {}
     }
-    Some(node)
 }
 
 /// A node with kind, mode and owner only.

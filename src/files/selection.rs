@@ -57,8 +57,8 @@ pub(super) struct Tag {
 pub struct Selection {
     patterns: Vec<Pattern>,
     folding: bool,
-    /// Absolute paths that are left out whatever the patterns say.
-    left_out: Vec<Vec<u8>>,
+    /// Device and inode of directories that are left out whatever the patterns say.
+    left_out: Vec<(u64, u64)>,
     pub(super) tags: Vec<Tag>,
     pub(super) largest: Option<u64>,
     pub(super) one_file_system: bool,
@@ -150,18 +150,19 @@ impl Selection {
         self.one_file_system = true;
     }
 
-    /// Leaves out what stands at `path` (absolute) wherever it is met below a root.
-    pub fn leave_out(&mut self, path: &[u8]) {
-        self.left_out.push(path.to_vec());
+    /// Leaves out the directory with this device and inode number wherever it is met below a root.
+    pub fn leave_out(&mut self, device: u64, inode: u64) {
+        self.left_out.push((device, inode));
+    }
+
+    pub(super) fn leaves_out(&self, device: u64, inode: u64) -> bool {
+        self.left_out.contains(&(device, inode))
     }
 
     /// Whether the patterns leave out `path` (absolute), which lies below a root and starts, relative to that root, at
     /// byte `base`. Says nothing about the directories above it.
     #[must_use]
     pub fn excludes(&self, path: &[u8], base: usize, is_directory: bool) -> bool {
-        if self.left_out.iter().any(|out| out == path) {
-            return true;
-        }
         if self.patterns.is_empty() {
             return false;
         }

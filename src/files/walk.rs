@@ -233,7 +233,14 @@ impl Walker {
             Scope::Passage => bare_node_of(name, stat),
             Scope::Selected { .. } => node_of(name, stat, &mut self.owners),
         };
-        let Some(mut node) = node else { return };
+        let Some(mut node) = node else {
+            // A kind of entry that no format of this program knows.
+            return self.unreadable(io::Error::other("its kind is unknown"), visit.is_root);
+        };
+        let is_named = visit.is_root || visit.leads_on || matches!(scope, Scope::Passage);
+        if is_directory && !is_named && self.selection.leaves_out(device, stat.stx_ino) {
+            return;
+        }
         if !is_directory {
             let error = io::ErrorKind::NotADirectory.into();
             if visit.links == Links::Follow {
@@ -262,6 +269,7 @@ impl Walker {
             device,
             ancestor: matches!(scope, Scope::Passage),
             root: visit.is_root,
+            allocated: u64::MAX,
             parent: Arc::clone(&visit.parent),
             own: None,
         });

@@ -101,6 +101,9 @@ fn read_entries(kind: Option<u64>, decoder: &mut Decoder<'_>) -> Result<TreeChun
             let pair = |decoder: &mut Decoder<'_>| {
                 array(decoder, TREE, 2, 2)?;
                 let length = decoder.u64().map_err(|e| record_error(TREE, &e))?;
+                if length == 0 {
+                    return Err(FormatError::Invalid { what: "length in a branch of extents" });
+                }
                 Ok((length, read_id(decoder)?))
             };
             Ok(TreeChunk::ExtentBranch((0..count).map(|_| pair(decoder)).collect::<Result<_, FormatError>>()?))

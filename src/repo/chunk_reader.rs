@@ -114,7 +114,7 @@ impl ChunkReader {
             });
             match chunk {
                 Ok(chunk) => return Ok(chunk),
-                Err(error) if error.is_damage() => trouble = error,
+                Err(error) if error.is_of_one_object() => trouble = error,
                 Err(error) => return Err(error),
             }
         }

@@ -24,6 +24,9 @@ pub enum RepoError {
         /// Its version.
         version: u8,
     },
+    /// An object asks writers for what this version does not do.
+    #[error("`{0}` can only be heeded by a newer version")]
+    NeedsNewer(String),
     /// An object is not what it must be.
     #[error("`{object}` is damaged: {reason}")]
     Damaged {
@@ -83,6 +86,11 @@ impl RepoError {
             FormatError::Version(version) => Self::TooNew { object: object.to_string(), version: *version },
             other => Self::Damaged { object: object.to_string(), reason: other.to_string() },
         }
+    }
+
+    /// Whether one object failed in a way that need not hold for others: damage, or a read that failed.
+    pub(super) fn is_of_one_object(&self) -> bool {
+        self.is_damage() || matches!(self, Self::Storage(_))
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "names, texts and errors alike are given to it")]

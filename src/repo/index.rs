@@ -8,7 +8,7 @@ use crate::format::limits::{HEADER_LEN, INDEX_SEGMENTS_MAX, SEGMENT_PLAIN, TAG_L
 use crate::format::{BlockRecord, ChunkId, Class, Header, IndexTable, IndexedPack, PackKind, Part, segment_lens};
 use crate::storage::{Folder, ObjectMeta, ObjectName};
 use hashbrown::HashTable;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 /// One pack.
@@ -58,25 +58,53 @@ impl Index {
     /// Reads every index object of `repository`. What cannot be read is kept in [`damaged`](Self::damaged), the rest serves.
     ///
     /// # Errors
-    /// When the listing fails, a storage is out of reach, or an object has a newer format.
+    /// When the listing fails, no object can be read, or an object has a newer format.
     pub fn load(repository: &Repository) -> Result<Self, RepoError> {
-        let mut index = Self::default();
+        Self::load_without(repository, &HashSet::new())
+    }
+
+    /// As [`load`](Self::load), but without packs that are not there, or not in their whole length: what lay in them
+    /// has to be stored again. They are named in [`damaged`](Self::damaged).
+    ///
+    /// # Errors
+    /// As [`load`](Self::load).
+    pub(super) fn load_present(repository: &Repository) -> Result<Self, RepoError> {
+        let index = Self::load(repository)?;
+        // Listed after the index was read: a pack is put before any index object names it.
+        let there: HashMap<_, _> = object::list(&**repository.storage(), Folder::Packs)?
+            .into_iter()
+            .filter_map(|meta| Some((meta.name.hash()?, meta.length)))
+            .collect();
+        let is_lost = |pack: &&PackEntry| there.get(&pack.name) != Some(&u64::from(pack.length));
+        let lost: HashSet<_> = index.packs.iter().filter(is_lost).map(|pack| pack.name).collect();
+        if lost.is_empty() {
+            return Ok(index);
+        }
+        let mut rest = Self::load_without(repository, &lost)?;
+        rest.damaged.extend(lost.iter().map(|name| {
+            let reason = "it is missing or has another length; what is saved again of it is stored again";
+            RepoError::damaged(ObjectName::hashed(Folder::Packs, name), reason)
+        }));
+        Ok(rest)
+    }
+
+    fn load_without(repository: &Repository, lost: &HashSet<[u8; 32]>) -> Result<Self, RepoError> {
+        let (mut index, mut good) = (Self::default(), 0);
         for meta in object::list(&**repository.storage(), Folder::Index)? {
             match load_one(repository, &meta) {
-                Ok(table) => index.add(table),
-                Err(error) if error.is_damage() => index.damaged.push(error),
+                Ok(table) => {
+                    good += 1;
+                    index.chunks.reserve(table.packs.iter().map(|pack| pack.table.chunks.len()).sum());
+                    for pack in table.packs.into_iter().filter(|pack| !lost.contains(&pack.name)) {
+                        index.add_pack(pack);
+                    }
+                }
+                Err(error) if error.is_of_one_object() => index.damaged.push(error),
                 Err(error) => return Err(error),
             }
         }
+        only_some_failed(good, &mut index.damaged)?;
         Ok(index)
-    }
-
-    /// Adds the packs of one index object; a pack that is known already is passed over.
-    pub(super) fn add(&mut self, table: IndexTable) {
-        self.chunks.reserve(table.packs.iter().map(|pack| pack.table.chunks.len()).sum());
-        for pack in table.packs {
-            self.add_pack(pack);
-        }
     }
 
     fn add_pack(&mut self, pack: IndexedPack) {
@@ -180,6 +208,14 @@ impl Index {
     pub fn damaged(&self) -> &[RepoError] {
         &self.damaged
     }
+}
+
+/// Lets errors of single objects pass, unless no object could be read and it is the storage that fails.
+pub(super) fn only_some_failed(good: usize, damaged: &mut Vec<RepoError>) -> Result<(), RepoError> {
+    if good == 0 && !damaged.is_empty() && damaged.iter().all(|error| !error.is_damage()) {
+        return Err(damaged.swap_remove(0));
+    }
+    Ok(())
 }
 
 fn load_one(repository: &Repository, meta: &ObjectMeta) -> Result<IndexTable, RepoError> {

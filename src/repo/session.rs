@@ -4,7 +4,7 @@
 use super::lease::HeldLease;
 use super::pack_writer::{LaidBlock, PackWriter};
 use super::upload::Uploads;
-use super::{Index, RepoError, Repository, index};
+use super::{Index, RepoError, Repository, index, object};
 use crate::codec::Compression;
 use crate::engine::{Done, Engine, Job, Lane, Operation};
 use crate::format::{ChunkId, ChunkRecord, IndexTable, IndexedPack, PackKind, pack_len};
@@ -95,7 +95,11 @@ impl Session {
         operation: &str,
     ) -> Result<Self, RepoError> {
         let lease = if options.dry_run { None } else { Some(HeldLease::take(repository, operation)?) };
-        let index = Arc::new(Index::load(repository)?);
+        if let Some(mark) = object::list(&**repository.storage(), Folder::Marks)?.first() {
+            // Packs named there may be deleted; what may be built on them only a later version knows.
+            return Err(RepoError::NeedsNewer(mark.name.to_string()));
+        }
+        let index = Arc::new(Index::load_present(repository)?);
         let lane = engine.lane().map_err(|error| RepoError::Engine(error.to_string()))?;
         let config = repository.config();
         let block = options.compression.block_size(config.block);
@@ -184,6 +188,9 @@ impl Session {
         self.turn(Duration::ZERO)?;
         while !self.queue.is_empty() {
             self.turn(Duration::from_millis(100))?;
+            if self.lane.in_flight() == 0 && !self.queue.is_empty() {
+                return Err(RepoError::Engine("the engine takes no more blocks".to_owned()));
+            }
         }
         Ok(())
     }

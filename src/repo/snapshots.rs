@@ -1,5 +1,6 @@
 //! Snapshots: listed, found by what people call them, and put (`repo-format.md`, chapter 11).
 
+use super::index::only_some_failed;
 use super::{RepoError, Repository, object};
 use crate::base::hex;
 use crate::format::limits::RECORD_LEN_MAX;
@@ -79,16 +80,17 @@ impl SnapshotList {
     /// Reads all snapshots of `repository`.
     ///
     /// # Errors
-    /// When the listing fails, the storage is out of reach, or a snapshot has a newer format.
+    /// When the listing fails, no snapshot can be read, or a snapshot has a newer format.
     pub fn load(repository: &Repository) -> Result<Self, RepoError> {
         let mut list = Self::default();
         for meta in object::list(&**repository.storage(), Folder::Snapshots)? {
             match load_one(repository, &meta.name) {
                 Ok(snapshot) => list.snapshots.push(snapshot),
-                Err(error) if error.is_damage() => list.damaged.push(error),
+                Err(error) if error.is_of_one_object() => list.damaged.push(error),
                 Err(error) => return Err(error),
             }
         }
+        only_some_failed(list.snapshots.len(), &mut list.damaged)?;
         list.snapshots.sort_by_key(|named| (named.snapshot.lamport, named.snapshot.time, named.name));
         Ok(list)
     }

@@ -6,6 +6,7 @@ use crate::format::{IndexedPack, Part, Trailer};
 use crate::storage::{Folder, ObjectName, PutMode, Storage};
 use bytes::Bytes;
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -26,7 +27,10 @@ impl Uploads {
             let (packs, finished, storage) = (packs.clone(), finished.clone(), Arc::clone(storage));
             let put_all = move || {
                 for pack in packs {
-                    let _ = finished.send(put(&*storage, pack));
+                    // Whoever waits for this pack must hear of it, whatever happens here.
+                    let done = catch_unwind(AssertUnwindSafe(|| put(&*storage, pack)));
+                    let panicked = |_| Err(RepoError::Engine("an upload thread panicked".to_owned()));
+                    let _ = finished.send(done.unwrap_or_else(panicked));
                 }
             };
             std::thread::Builder::new().name(format!("upload-{n}")).spawn(put_all)

@@ -10,6 +10,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Files kept open at once while they wait for more.
 const OPEN_MAX: usize = 256;
 
+/// Whether the target is full, or a quota on it.
+pub(super) fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}
+
 /// A piece that cannot be had.
 #[derive(Clone, Debug)]
 pub(super) struct Loss {
@@ -114,7 +119,7 @@ impl File {
         match bytes {
             Ok(bytes) if state.trouble.is_none() => {
                 if let Err(error) = self.write(&mut state, site, offset, bytes) {
-                    if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+                    if is_full(&error) {
                         return Err(error);
                     }
                     state.trouble = Some(error.to_string());
@@ -135,7 +140,7 @@ impl File {
         if state.waiting == 1
             && let Err(error) = self.ready(&mut state, site)
         {
-            if matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+            if is_full(&error) {
                 return Err(error);
             }
             state.trouble = Some(error.to_string());

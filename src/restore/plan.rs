@@ -1,6 +1,6 @@
 //! The walk over the trees: makes directories and everything without content, and collects pieces of files for rounds.
 
-use super::file::{Fate, File, Loss, Site};
+use super::file::{Fate, File, Loss, Site, is_full};
 use super::round::{Job, Outcome, Piece, run_round};
 use super::{RestoreError, RestoreReport, Selected};
 use crate::base::meter::Meter;
@@ -68,6 +68,13 @@ impl<'j> Plan<'j> {
         self.round()?;
         let errors = self.job.target.finish_directories();
         self.outcome.metadata(self.job.watch, errors);
+        if let Err(error) = self.job.target.sync() {
+            // What was written may not be there after a power cut.
+            if is_full(&error) {
+                return Err(RestoreError::NoSpace(error));
+            }
+            self.failed(self.job.target.path(DirId::TOP, b""), format!("making it durable: {error}"));
+        }
         let report = std::mem::take(&mut *self.outcome.report());
         Ok(report)
     }

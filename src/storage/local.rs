@@ -205,6 +205,10 @@ impl Storage for LocalStorage {
         let error = |e| StorageError::new("list", folder.as_str(), &self.location, e);
         // Without the top there is no repository to be empty: "not found", lest that pass for "not needed".
         reopening(|| fs::metadata(&self.root)).map_err(error)?;
+        // Nor has it lost a folder that every repository has something in without being damaged.
+        if matches!(folder, Folder::Config | Folder::Keys | Folder::Packs | Folder::Index | Folder::Snapshots) {
+            reopening(|| fs::metadata(self.root.join(folder.as_str()))).map_err(error)?;
+        }
         for (path, digits) in self.places(folder) {
             for meta in reopening(|| objects_in(folder, &path, &digits)).map_err(error)? {
                 if each(meta).is_break() {

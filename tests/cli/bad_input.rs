@@ -250,3 +250,36 @@ fn no_file_is_opened_as_root_of_another_kind() {
     );
     assert!([10, 13].contains(&ended.0.status.code().unwrap()), "{}", ended.err());
 }
+
+#[test]
+fn a_lost_pack_is_told_and_the_next_backup_stores_it_again() {
+    let place = Place::with_snapshot();
+    for pack in place.objects("packs") {
+        fs::remove_file(pack).unwrap();
+    }
+    let ended = place.run(&["backup", "source"]).code(4);
+    assert!(ended.err().contains("is missing"), "{}", ended.err());
+    assert!(ended.out().contains("snapshot "), "it is made all the same");
+    place.run(&["restore", "latest", "--target", "back"]).code(0);
+}
+
+#[test]
+fn a_vanished_folder_of_the_repository_is_no_empty_one() {
+    for (folder, verb) in
+        [("snapshots", &["snapshots"][..]), ("index", &["ls", "latest"]), ("packs", &["backup", "source"])]
+    {
+        let place = Place::with_snapshot();
+        fs::remove_dir_all(place.repo().join(folder)).unwrap();
+        let ended = place.run(verb).code(4);
+        assert!(ended.err().contains(folder), "{}", ended.err());
+    }
+}
+
+#[test]
+fn a_mark_of_a_later_version_stops_writers_and_no_readers() {
+    let place = Place::with_snapshot();
+    let mark = fs::read(&place.objects("config")[0]).unwrap();
+    fs::write(place.repo().join("marks").join(blake3::hash(&mark).to_hex().as_str()), mark).unwrap();
+    place.run(&["backup", "source"]).code(14);
+    place.run(&["restore", "latest", "--target", "back"]).code(0);
+}

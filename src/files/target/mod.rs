@@ -96,6 +96,15 @@ impl Target {
         errors
     }
 
+    /// Makes all that was restored durable.
+    ///
+    /// # Errors
+    /// When something could not be written after all.
+    pub fn sync(&self) -> std::io::Result<()> {
+        let top = self.table().handle(DirId::TOP).map_err(|error| error.source)?;
+        Ok(rustix::fs::syncfs(&*top)?)
+    }
+
     /// The path of `name` in `dir` (of `dir` itself when empty), for messages.
     #[must_use]
     pub fn path(&self, dir: DirId, name: &[u8]) -> Vec<u8> {

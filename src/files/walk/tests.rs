@@ -115,7 +115,8 @@ fn entries_held_back_open_from_closed_directories() {
     assert!((100..=256).contains(&handles), "{handles}");
     assert_eq!(entries.len(), 1000);
     for mut entry in entries {
-        entry.complete(Some(&entry.open().unwrap())).unwrap();
+        let file = entry.open().unwrap();
+        entry.complete(Some(&file)).unwrap();
     }
 }
 
@@ -236,7 +237,7 @@ fn a_fifo_is_told_and_never_opened() {
 }
 
 #[test]
-fn a_file_replaced_after_the_walk_met_it_is_not_opened() {
+fn only_another_regular_file_may_take_the_place_of_the_one_that_the_walk_met() {
     let (_keep, base) = tree();
     fs::write(base.join("f"), "old").unwrap();
     let files = || {
@@ -244,10 +245,17 @@ fn a_file_replaced_after_the_walk_met_it_is_not_opened() {
             .find_map(|event| if let Event::Entry(entry) = event { Some(entry) } else { None })
             .unwrap()
     };
-    let entry = files();
+    let mut entry = files();
     let mut text = String::new();
     entry.open().unwrap().read_to_string(&mut text).unwrap();
     assert_eq!(text, "old");
+    let inode = entry.node.inode;
+    fs::write(base.join("next"), "replaced").unwrap();
+    fs::rename(base.join("next"), base.join("f")).unwrap();
+    text.clear();
+    entry.open().unwrap().read_to_string(&mut text).unwrap();
+    assert_eq!((text.as_str(), entry.node.size), ("replaced", 8));
+    assert_ne!(entry.node.inode, inode, "the node is of the file that is there now");
     fs::rename(base.join("f"), base.join("away")).unwrap();
     symlink("away", base.join("f")).unwrap();
     assert!(entry.open().is_err());
