@@ -175,3 +175,80 @@ fn a_stream_that_is_the_same_again_can_be_skipped() {
         assert_eq!(place.objects("snapshots").len(), snapshots);
     }
 }
+
+#[test]
+fn sources_that_shrink_change_or_cannot_be_read_are_stored_as_far_as_they_go_and_end_in_3() {
+    let place = Place::new();
+    place.write("source/good", "good");
+    // The kernel says that these have 4,096 bytes; one gives fewer, the other none.
+    let (short, closed) = ("/sys/kernel/mm/transparent_hugepage/enabled", "/sys/bus/cpu/uevent");
+    if !std::path::Path::new(short).exists() || !std::path::Path::new(closed).exists() {
+        println!("skipped: the kernel has no such files here");
+        return;
+    }
+    let growing = place.path("source/growing");
+    fs::write(&growing, vec![7; 1 << 20]).unwrap();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let records = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            use std::io::Write as _;
+            let mut file = fs::File::options().append(true).open(&growing).unwrap();
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                file.write_all(&[8; 4096]).unwrap();
+                if file.metadata().unwrap().len() > 1 << 30 {
+                    break;
+                }
+            }
+        });
+        let ended = place.run(&["--json", "backup", "source", short, closed]);
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        ended.code(3).json()
+    });
+    let failed = &of_type(&records, "summary")[0]["failed"];
+    let reason = |path: &str| {
+        let items = failed.as_array().unwrap().iter();
+        let found =
+            items.filter(|item| item["path"].as_str().unwrap().ends_with(path)).map(|item| item["reason"].clone());
+        found.collect::<Vec<_>>()
+    };
+    assert_eq!(reason("/enabled"), ["it shrank while it was read"]);
+    assert_eq!(reason("/growing"), ["it changed while it was read"]);
+    assert_eq!(reason("/uevent").len(), 1);
+    let snapshots = place.run(&["--json", "snapshots"]).code(0).json();
+    assert_eq!(snapshots[0]["failed"].as_array().unwrap().len(), 3, "the snapshot says so too");
+    place.run(&["restore", "latest", "--target", "back"]).code(0);
+    let back = |path: &str| place.path("back").join(path.trim_start_matches('/'));
+    assert_eq!(fs::read(back(short)).unwrap(), fs::read(short).unwrap());
+    assert!(!back(closed).exists());
+    assert_eq!(fs::read_to_string(back(&place.source_in_snapshot()).join("good")).unwrap(), "good");
+}
+
+#[test]
+fn hosts_jobs_and_parents_share_what_is_stored() {
+    let place = Place::with_snapshot();
+    let new = |words: &[&str]| {
+        let records = place.run(&[&["--json", "backup", "source"], words].concat()).code(0).json();
+        let statistics = of_type(&records, "summary")[0]["statistics"].clone();
+        (statistics["bytes_new"].as_u64().unwrap(), statistics["files_unmodified"].as_u64().unwrap())
+    };
+    assert_eq!(new(&["--host", "other"]), (0, 0), "nothing is stored twice, though everything is read");
+    assert_eq!(new(&["--host", "third", "--job", "j", "--parent", "latest"]), (0, 3), "nor read, with a parent");
+    assert_eq!(new(&["--force"]), (0, 0));
+    place.run(&["backup", "source", "--parent", "ffffffff"]).code(1);
+}
+
+#[test]
+fn caches_and_marked_folders_are_left_out_on_request() {
+    let place = Place::new();
+    place.write("source/keep", "k");
+    place.write("source/cache/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n");
+    place.write("source/cache/big", "b");
+    place.write("source/marked/.nobackup", "");
+    place.write("source/marked/big", "b");
+    place.run(&["backup", "source", "--exclude-caches", "--exclude-if-present", ".nobackup", "-x"]).code(0);
+    let listed = place.run(&["ls", "latest"]).code(0).out();
+    for there in ["/keep", "/cache/CACHEDIR.TAG", "/marked/.nobackup"] {
+        assert!(listed.contains(there), "{listed}");
+    }
+    assert!(!listed.contains("/big"), "{listed}");
+}
