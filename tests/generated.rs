@@ -48,3 +48,25 @@ fn manual_pages_are_up_to_date() {
     assert!(pages[0].0 == "nightjar.1" && pages.len() >= 10);
     check("man", &pages.into_iter().collect());
 }
+
+/// Every test that SECURITY.md cites is there: ``file::test``, or `::test` of the file named before.
+#[test]
+fn the_tests_that_security_md_cites_exist() {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = fs::read_to_string(top.join("SECURITY.md")).unwrap();
+    let (mut file, mut cited) = (String::new(), 0);
+    for code in text.split('`').skip(1).step_by(2) {
+        let Some((path, test)) = code.split_once("::").filter(|cited| *cited != ("file", "test")) else { continue };
+        if path == "Ended" {
+            continue;
+        }
+        if !path.is_empty() {
+            file = path.to_owned();
+        }
+        let source = fs::read_to_string(top.join(&file)).unwrap_or_default();
+        let name = test.rsplit("::").next().unwrap_or(test);
+        assert!(source.contains(&format!("fn {name}(")), "SECURITY.md cites {file}::{test}");
+        cited += 1;
+    }
+    assert!(cited > 40, "{cited}");
+}
