@@ -53,9 +53,9 @@ fn manual_pages_are_up_to_date() {
 #[test]
 fn the_tests_that_security_md_cites_exist() {
     let top = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let text = fs::read_to_string(top.join("SECURITY.md")).unwrap();
+    let document = fs::read_to_string(top.join("SECURITY.md")).unwrap();
     let (mut file, mut cited) = (String::new(), 0);
-    for code in text.split('`').skip(1).step_by(2) {
+    for code in document.split('`').skip(1).step_by(2) {
         let Some((path, test)) = code.split_once("::").filter(|cited| *cited != ("file", "test")) else { continue };
         if path == "Ended" {
             continue;
