@@ -26,7 +26,12 @@ const PASSWORD: &str = "correct horse";
 
 /// The program without anything of the surroundings that could lead it elsewhere.
 fn bare() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_nightjar"));
+    Command::from_std(bare_process())
+}
+
+/// The same as a process that can be killed.
+fn bare_process() -> std::process::Command {
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_nightjar"));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("NIGHTJAR_") {
             command.env_remove(name);
@@ -81,18 +86,12 @@ impl Place {
 
     /// The program in this place, with the repository and its password as variables.
     fn command(&self, words: &[&str]) -> Command {
-        let mut command = bare();
-        command
-            .current_dir(self.folder.path())
-            .env("NIGHTJAR_REPO", self.repo())
-            .env("NIGHTJAR_PASSWORD", PASSWORD)
-            .args(words);
-        command
+        Command::from_std(self.process(words))
     }
 
     /// The same as a process that can be killed.
     fn process(&self, words: &[&str]) -> std::process::Command {
-        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_nightjar"));
+        let mut command = bare_process();
         command
             .current_dir(self.folder.path())
             .env("NIGHTJAR_REPO", self.repo())
