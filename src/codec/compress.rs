@@ -4,11 +4,15 @@ use super::Compression;
 use super::sample::looks_compressible;
 use crate::format::limits::TAG_LEN;
 use crate::format::{BLOCK_PREFIX_LEN, CodecId, block_prefix};
+use zstd::zstd_safe::CParameter;
+
+/// Level of zstd, and the logarithm of its search attempts where that is not the level's own.
+type ZstdChoice = (i32, Option<u32>);
 
 /// The contexts of all codecs, kept from block to block; one thread's own.
 #[derive(Default)]
 pub struct Compressor {
-    zstd: Option<(i32, zstd::bulk::Compressor<'static>)>,
+    zstd: Option<(ZstdChoice, zstd::bulk::Compressor<'static>)>,
     deflate: Option<(i32, libdeflater::Compressor)>,
     /// Where payloads are written before their length is known; kept, so that its pages stay warm.
     room: Vec<u8>,
@@ -57,9 +61,9 @@ impl Compressor {
     ) -> Result<Option<(CodecId, usize)>, String> {
         let written = match compression {
             Compression::Off => return Ok(None),
-            Compression::Zstd(level) => self.zstd(level, plain, room)?,
-            Compression::Better => self.zstd(5, plain, room)?,
-            Compression::Max => self.zstd(19, plain, room)?,
+            Compression::Zstd(level) => self.zstd((level, None), plain, room)?,
+            Compression::Better => self.zstd((6, Some(2)), plain, room)?,
+            Compression::Max => self.zstd((19, None), plain, room)?,
             Compression::Deflate(level) => {
                 let length = self.deflate(level)?.deflate_compress(plain, room);
                 length.ok().map(|length| (CodecId::Deflate, length))
@@ -76,10 +80,13 @@ impl Compressor {
         Ok(written)
     }
 
-    fn zstd(&mut self, level: i32, plain: &[u8], room: &mut [u8]) -> Result<Option<(CodecId, usize)>, String> {
-        if self.zstd.as_ref().is_none_or(|(known, _)| *known != level) {
-            let context = zstd::bulk::Compressor::new(level).map_err(|e| e.to_string())?;
-            self.zstd = Some((level, context));
+    fn zstd(&mut self, how: ZstdChoice, plain: &[u8], room: &mut [u8]) -> Result<Option<(CodecId, usize)>, String> {
+        if self.zstd.as_ref().is_none_or(|(known, _)| *known != how) {
+            let mut context = zstd::bulk::Compressor::new(how.0).map_err(|e| e.to_string())?;
+            if let Some(log) = how.1 {
+                context.set_parameter(CParameter::SearchLog(log)).map_err(|e| e.to_string())?;
+            }
+            self.zstd = Some((how, context));
         }
         let context = &mut self.zstd.as_mut().expect("it was made above").1;
         // The only failure of a context that exists is that the output does not fit.
