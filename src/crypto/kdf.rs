@@ -88,4 +88,9 @@ mod tests {
         assert_eq!(derive(&secret, Kdf::Key, &[7; 32]), Err(KdfError::OtherSort));
         assert_eq!(format!("{secret:?}"), "Secret(..)");
     }
+
+    #[test]
+    fn too_little_memory_is_an_error_and_not_the_end() {
+        assert!(matches!(super::memory(1 << 50), Err(KdfError::Failed(_))));
+    }
 }

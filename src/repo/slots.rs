@@ -84,7 +84,8 @@ fn open(slot: &Slot, secret: &Secret) -> Result<Option<Keyring>, RepoError> {
     let wrap = match derive(secret, slot.kdf, &slot.header.salt) {
         Ok(wrap) => wrap,
         Err(KdfError::OtherSort) => return Ok(None),
-        Err(error) => return Err(RepoError::damaged(&slot.name, error)),
+        // Its costs are within the limits, so it is this host that has too little memory.
+        Err(error) => return Err(RepoError::Engine(format!("key slot `{}` cannot be tried: {error}", slot.name))),
     };
     let (key, commitment) = slot_key(&wrap, &slot.header, slot.kdf.to_bytes());
     if !bool::from(commitment.ct_eq(&slot.header.commitment)) {
