@@ -4,7 +4,7 @@
 pub(super) const ABOUT: &str = "\
 Nightjar backs up files into a repository: a folder of encrypted objects in which equal contents are kept once. Every \
 backup is a snapshot from which any file, or all of it, can be restored. Without the password or the recovery key \
-nobody can read a repository, and nobody can change it unnoticed.
+nobody can read a repository, and what is changed in it is noticed when it is read.
 
 A first backup and a look at it:
 

@@ -2,7 +2,7 @@
 
 use crate::base::cancel::Cancel;
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
-use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use std::io;
 use std::sync::Arc;
@@ -18,10 +18,12 @@ pub(super) fn harden() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: files.maximum, maximum: files.maximum });
 }
 
-/// Has the first SIGINT or SIGTERM ask for a stop, and the second end the process at once.
+/// Has the first SIGINT, SIGTERM or SIGHUP ask for a stop, and the second end the process at once. A limit of file sizes
+/// becomes an error of the write that exceeds it.
 pub(super) fn listen_for_signals(cancel: &Cancel) -> io::Result<()> {
     let asked = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
+    flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false)))?;
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
         // They run in the order in which they are registered, so the first signal finds the flag not yet set.
         flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&asked))?;
         flag::register(signal, Arc::clone(&asked))?;

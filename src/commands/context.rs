@@ -68,7 +68,7 @@ impl Context {
         let storage = self.storage()?;
         // Nobody should have to type a password to learn that the disk is not mounted.
         if !exists(&*storage)? {
-            return Err(RepoError::NoRepository(storage.location().to_owned()).into());
+            return Err(Repository::absence(&*storage).into());
         }
         let secret = self.secret()?;
         let clock = &self.environment.clock;

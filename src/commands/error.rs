@@ -145,7 +145,7 @@ impl CommandError {
             Self::Interrupted(signal) => report(
                 "stopped before the end",
                 format!("signal {signal} asked to stop"),
-                "run the same command again; a backup does not store again what it has stored already",
+                "run the same command again; what a backup has stored it does not store twice",
             ),
         }
     }

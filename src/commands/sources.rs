@@ -82,6 +82,13 @@ impl Args {
                 all.extend(list_in(file, end)?);
             }
         }
+        if all.iter().any(|path| path.is_empty()) {
+            return Err(CommandError::usage(
+                "a path is empty",
+                "nobody can tell what it was meant to name; perhaps a variable is not set",
+                "give `.` for the current folder",
+            ));
+        }
         let folder = std::env::current_dir().or_else(|error| {
             let absolute = all.iter().all(|path| Path::new(path).is_absolute());
             if absolute { Ok(PathBuf::from("/")) } else { Err(error) }
@@ -119,15 +126,21 @@ impl Args {
     }
 }
 
+/// Most bytes of a list of paths.
+const LIST_MAX: u64 = 1 << 30;
+
 fn list_in(file: &Path, end: u8) -> Result<Vec<OsString>, CommandError> {
     let name = escape(file.as_os_str().as_bytes());
+    let mut text = Vec::new();
     let read = if file == Path::new("-") {
-        let mut text = Vec::new();
-        io::stdin().read_to_end(&mut text).map(|_| text)
+        io::stdin().take(LIST_MAX + 1).read_to_end(&mut text)
     } else {
-        fs::read(file)
+        fs::File::open(file).and_then(|list| list.take(LIST_MAX + 1).read_to_end(&mut text))
     };
-    let text = read.map_err(|error| unreadable("list of paths", &name, &error))?;
+    let fits = |length: &usize| *length as u64 <= LIST_MAX;
+    let long = || io::Error::other("it is longer than 1 GiB");
+    read.and_then(|length| fits(&length).then_some(()).ok_or_else(long))
+        .map_err(|error| unreadable("list of paths", &name, &error))?;
     let paths = text.split(|byte| *byte == end);
     let paths = paths.map(|path| if end == b'\n' { path.strip_suffix(b"\r").unwrap_or(path) } else { path });
     Ok(paths.filter(|path| !path.is_empty()).map(|path| OsString::from_vec(path.to_vec())).collect())

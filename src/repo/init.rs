@@ -41,6 +41,10 @@ pub fn init(storage: Arc<dyn Storage>, env: Environment, options: &InitOptions) 
     if !object::configs(&*storage)?.is_empty() {
         return Err(RepoError::Exists(storage.location().to_owned()));
     }
+    if object::has_lost_config(&*storage)? {
+        // What is there would be lost behind a new config.
+        return Err(Repository::absence(&*storage));
+    }
     let salts = SaltSource::new(Arc::clone(&env.entropy), Arc::clone(&env.clock), &env.process());
     let mut config = options.config.clone();
     (config.generation, config.repository, config.created) = (0, salts.random()?, env.now());

@@ -64,6 +64,21 @@ pub(super) fn configs(storage: &dyn Storage) -> Result<Vec<ObjectMeta>, RepoErro
     }
 }
 
+/// Whether snapshots or index objects stand where no config does: a repository that has lost it.
+pub(super) fn has_lost_config(storage: &dyn Storage) -> Result<bool, RepoError> {
+    for folder in [Folder::Snapshots, Folder::Index] {
+        match list(storage, folder) {
+            Err(RepoError::Storage(error)) if error.is_not_found() => {}
+            found => {
+                if !found?.is_empty() {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+    Ok(false)
+}
+
 /// Reads an object that holds one record.
 pub(super) fn load_record(storage: &dyn Storage, name: &ObjectName) -> Result<Bytes, RepoError> {
     load(storage, name, RECORD_LEN_MAX)

@@ -27,7 +27,7 @@ impl Repository {
     pub fn open(storage: Arc<dyn Storage>, env: Environment, secret: &Secret) -> Result<Self, RepoError> {
         let names = object::configs(&*storage)?;
         if names.is_empty() {
-            return Err(RepoError::NoRepository(storage.location().to_owned()));
+            return Err(Self::absence(&*storage));
         }
         let (mut configs, mut trouble) = (Vec::new(), None);
         for meta in names {
@@ -64,6 +64,16 @@ impl Repository {
         match newest {
             Some((config, suite)) => Ok(Self::new(storage, env, keys, config, suite)),
             None => Err(trouble.expect("a config that does not count gave an error")),
+        }
+    }
+
+    /// Why no repository can be opened in a storage without a config object: there is none, or it has lost its config.
+    #[must_use]
+    pub fn absence(storage: &dyn Storage) -> RepoError {
+        match object::has_lost_config(storage) {
+            Ok(false) => RepoError::NoRepository(storage.location().to_owned()),
+            Ok(true) => RepoError::damaged("config", "no object is in it, but there are snapshots or index objects"),
+            Err(error) => error,
         }
     }
 

@@ -283,3 +283,21 @@ fn a_mark_of_a_later_version_stops_writers_and_no_readers() {
     place.run(&["backup", "source"]).code(14);
     place.run(&["restore", "latest", "--target", "back"]).code(0);
 }
+
+#[test]
+fn a_repository_that_lost_its_config_is_no_place_for_a_new_one() {
+    let place = Place::with_snapshot();
+    fs::remove_file(place.objects("config").remove(0)).unwrap();
+    for verb in [&["snapshots"][..], &["init"], &["backup", "source"], &["backup", "--init", "source"]] {
+        let ended = place.run(verb).code(4);
+        assert!(ended.err().contains("`config`"), "{}", ended.err());
+    }
+    assert!(place.objects("config").is_empty());
+}
+
+#[test]
+fn an_empty_path_is_a_mistake() {
+    let place = Place::with_snapshot();
+    place.run(&["backup", ""]).code(2);
+    place.run(&["backup", "source", ""]).code(2);
+}
