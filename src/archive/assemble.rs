@@ -1,11 +1,11 @@
 //! The assembly: takes steps and packets in order, deduplicates chunks and builds the trees.
 
 use super::parent::ParentCursor;
+use super::pause::Pauses;
 use super::read::{Ended, Found, Packet, ReaderKit, read_batches};
 use super::scan::{Outlets, Plan, Scan, Step};
 use super::{About, ArchiveError, Watch};
 use crate::base::meter::Meter;
-use crate::chunker::Chunker;
 use crate::files::{Entry, Event, Walker};
 use crate::format::limits::SNAPSHOT_ITEMS_MAX;
 use crate::format::{ChunkId, Content, Extent, FailedItem, Node, NodeKind, PackKind, Statistics};
@@ -49,8 +49,7 @@ pub(super) fn paths(
         token.send(()).map_err(|_| stopped())?;
     }
     let repository = Arc::clone(session.repository());
-    let sizes = repository.config().chunks;
-    let chunker = Arc::new(Chunker::new(repository.keys().gear(), sizes.min, sizes.avg, sizes.max));
+    let chunker = Arc::new(repository.chunker());
     let kit = ReaderKit { chunker, keys: Arc::clone(repository.keys()), spare, cancel: watch.cancel.clone() };
     let reader = ChunkReader::new(&repository, session.index());
     let parent = ParentCursor::new(reader, plan.parent.as_ref().map(|parent| &parent.snapshot));
@@ -162,7 +161,6 @@ struct Frame {
 
 struct Assembly<'a, 'w> {
     session: &'a mut Session,
-    about: &'a About,
     watch: &'a Watch<'w>,
     root: DirectoryWriter,
     root_last: Vec<u8>,
@@ -171,18 +169,17 @@ struct Assembly<'a, 'w> {
     saved: Saved,
     /// Entries that are in the tree, apart from the directories above the roots.
     entries: u64,
-    next_checkpoint: Duration,
+    pauses: Pauses,
 }
 
 impl<'a, 'w> Assembly<'a, 'w> {
     fn new(session: &'a mut Session, about: &'a About, watch: &'a Watch<'w>) -> Self {
-        let next_checkpoint = session.repository().env().clock.monotonic() + about.checkpoint;
+        let pauses = Pauses::new(session, about);
         let statistics = Statistics::default();
         let saved =
             Saved { root: ChunkId([0; 32]), statistics, failed: Vec::new(), damage: Vec::new(), partial: false };
         Self {
             session,
-            about,
             watch,
             root: DirectoryWriter::default(),
             root_last: Vec::new(),
@@ -190,7 +187,7 @@ impl<'a, 'w> Assembly<'a, 'w> {
             devices: HashMap::new(),
             saved,
             entries: 0,
-            next_checkpoint,
+            pauses,
         }
     }
 
@@ -226,16 +223,7 @@ impl<'a, 'w> Assembly<'a, 'w> {
 
     /// Stops when asked to, and makes what is stored findable from time to time.
     fn pause(&mut self) -> Result<(), ArchiveError> {
-        if let Some(signal) = self.watch.cancel.requested() {
-            self.session.checkpoint()?;
-            return Err(ArchiveError::Cancelled(signal));
-        }
-        let now = self.session.repository().env().clock.monotonic();
-        if now >= self.next_checkpoint {
-            self.session.checkpoint()?;
-            self.next_checkpoint = now + self.about.checkpoint;
-        }
-        Ok(())
+        self.pauses.pause(self.session, self.watch)
     }
 
     /// Takes the next file of the batch, chunk by chunk.
@@ -303,14 +291,14 @@ impl<'a, 'w> Assembly<'a, 'w> {
     }
 
     /// Adds an entry to the directory that is being filled.
-    fn put(&mut self, entry: Entry) -> Result<(), ArchiveError> {
+    fn put(&mut self, mut entry: Entry) -> Result<(), ArchiveError> {
         if let Err(error) = entry.node.check_limits() {
             // A tree that holds it could not be read again.
             self.fail(FailedItem { path: entry.path, reason: error.to_string() });
             return Ok(());
         }
         self.entries += 1;
-        let path = entry.path.clone();
+        let path = std::mem::take(&mut entry.path);
         let node = self.numbered(entry);
         self.push(node, path)
     }
@@ -352,6 +340,10 @@ impl<'a, 'w> Assembly<'a, 'w> {
             // Rather the directory without its attributes than none of what is in it.
             self.fail(FailedItem { path: path.clone(), reason: error.to_string() });
             (node.xattrs, node.user, node.group) = (Vec::new(), None, None);
+            if node.check_limits().is_err() {
+                // It is the name, without which there is no directory.
+                return Ok(());
+            }
         }
         self.push(node, path)
     }

@@ -11,6 +11,7 @@
 mod assemble;
 mod commit;
 mod parent;
+mod pause;
 mod read;
 mod request;
 mod scan;

@@ -1,9 +1,9 @@
 //! Saving one file whose content comes from a pipe.
 
 use super::assemble::Saved;
+use super::pause::Pauses;
 use super::{About, ArchiveError, Stream, Watch};
 use crate::base::meter::Meter;
-use crate::chunker::Chunker;
 use crate::format::limits::INLINE_MAX;
 use crate::format::{Content, Extent, Node, NodeKind, PackKind, Statistics, check_name};
 use crate::repo::{ChunkReader, DirectoryWriter, ExtentWriter, NamedSnapshot, RepoError, Session, TreeReader};
@@ -52,18 +52,14 @@ fn content(
     watch: &Watch<'_>,
 ) -> Result<(Content, u64), ArchiveError> {
     let repository = std::sync::Arc::clone(session.repository());
-    let sizes = repository.config().chunks;
-    let chunker = Chunker::new(repository.keys().gear(), sizes.min, sizes.avg, sizes.max);
+    let chunker = repository.chunker();
     let mut buffer = vec![0; (1 << 20).max(4 * chunker.max())];
     let (mut filled, mut ended) = (0, false);
     let mut extents = ExtentWriter::default();
-    let mut next_checkpoint = repository.env().clock.monotonic() + about.checkpoint;
+    let mut pauses = Pauses::new(session, about);
     while !ended {
         while filled < buffer.len() && !ended {
-            if let Some(signal) = watch.cancel.requested() {
-                session.checkpoint()?;
-                return Err(ArchiveError::Cancelled(signal));
-            }
+            pauses.pause(session, watch)?;
             match reader.read(&mut buffer[filled..]) {
                 Ok(read) => (filled, ended) = (filled + read, read == 0),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -85,11 +81,6 @@ fn content(
         }
         buffer.copy_within(cut..filled, 0);
         filled -= cut;
-        let now = repository.env().clock.monotonic();
-        if now >= next_checkpoint {
-            session.checkpoint()?;
-            next_checkpoint = now + about.checkpoint;
-        }
     }
     let length = extents.length();
     Ok((extents.finish(session)?, length))

@@ -30,7 +30,7 @@ impl Host {
             machine: line("/etc/machine-id"),
             boot: line("/proc/sys/kernel/random/boot_id"),
             pid: u64::from(std::process::id()),
-            started: start_time(&line("/proc/self/stat")).unwrap_or(0),
+            started: start_of("self").unwrap_or(0),
             namespace: namespace.unwrap_or(0),
         }
     }
@@ -50,8 +50,16 @@ fn number_in(link: &str) -> Option<u64> {
 }
 
 /// Field 22 of `/proc/<pid>/stat`; the second field may hold spaces and parentheses.
-fn start_time(stat: &str) -> Option<u64> {
-    stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.parse().ok()
+fn start_time(stat: &[u8]) -> Option<u64> {
+    let name_end = stat.iter().rposition(|b| *b == b')')?;
+    let rest = std::str::from_utf8(&stat[name_end + 1..]).ok()?;
+    rest.split_ascii_whitespace().nth(22 - 3)?.parse().ok()
+}
+
+/// When a process (its number, or `self`) started, in clock ticks since boot; `None` where the system does not tell.
+#[must_use]
+pub fn start_of(process: &str) -> Option<u64> {
+    start_time(&fs::read(format!("/proc/{process}/stat")).ok()?)
 }
 
 #[cfg(test)]
@@ -61,8 +69,8 @@ mod tests {
     #[test]
     fn the_start_time_is_found_behind_any_program_name() {
         let stat = "7 (a) b (c) S 1 7 7 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 12345 1000 1 18446744073709551615";
-        assert_eq!(start_time(stat), Some(12345));
-        assert_eq!(start_time("7 (cut"), None);
+        assert_eq!(start_time(stat.as_bytes()), Some(12345));
+        assert_eq!(start_time(b"7 (cut"), None);
         assert_eq!(number_in("pid:[4026531836]"), Some(4_026_531_836));
     }
 

@@ -3,6 +3,7 @@
 use super::object;
 use super::slots;
 use super::{Environment, RepoError};
+use crate::chunker::Chunker;
 use crate::crypto::{KeyTable, SaltSource, Secret};
 use crate::format::{Class, Config, Suite};
 use crate::storage::Storage;
@@ -104,6 +105,13 @@ impl Repository {
     #[must_use]
     pub fn keys(&self) -> &Arc<KeyTable> {
         &self.keys
+    }
+
+    /// The chunker that cuts content for this repository.
+    #[must_use]
+    pub fn chunker(&self) -> Chunker {
+        let sizes = self.config.chunks;
+        Chunker::new(self.keys.gear(), sizes.min, sizes.avg, sizes.max)
     }
 
     /// The config in force.

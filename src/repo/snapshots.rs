@@ -129,12 +129,12 @@ impl Repository {
     pub fn put_snapshot(&self, snapshot: &Snapshot) -> Result<NamedSnapshot, RepoError> {
         // What is acknowledged must be readable, so it is read before it is put.
         let beyond = |reason: String| RepoError::Option(format!("the snapshot cannot hold this: {reason}"));
-        let again = Snapshot::from_bytes(&snapshot.to_bytes()).map_err(|error| beyond(error.to_string()))?;
-        if again != *snapshot || snapshot.to_bytes().len() as u64 + 256 > RECORD_LEN_MAX {
+        let mut record = snapshot.to_bytes();
+        let again = Snapshot::from_bytes(&record).map_err(|error| beyond(error.to_string()))?;
+        if again != *snapshot || record.len() as u64 + 256 > RECORD_LEN_MAX {
             return Err(beyond("it does not read as it was written".to_owned()));
         }
         let (header, key) = self.keys().begin(Class::Snapshot, None, self.suite(), self.salts().next(&[])?);
-        let mut record = snapshot.to_bytes();
         key.seal(object::part(Class::Snapshot), 0, &mut record);
         let bytes = [&header.to_bytes()[..], &record].concat();
         let name = *blake3::hash(&bytes).as_bytes();

@@ -102,8 +102,7 @@ pub(crate) fn tree() -> Item {
 /// Stores the tree; the id of the directory above `top`.
 pub(crate) fn store(session: &mut Session) -> ChunkId {
     let repository = std::sync::Arc::clone(session.repository());
-    let sizes = repository.config().chunks;
-    let chunker = Chunker::new(repository.keys().gear(), sizes.min, sizes.avg, sizes.max);
+    let chunker = repository.chunker();
     let mut root = DirectoryWriter::default();
     let node = store_item(session, &chunker, &tree());
     root.push(session, node).unwrap();

@@ -27,8 +27,8 @@ fn escaped(c: char) -> Vec<char> {
 
 /// Refuses names that could lead anywhere else than to an entry of a directory.
 pub(super) fn check_name(name: &[u8]) -> io::Result<()> {
-    let bad = matches!(name, b"" | b"." | b"..") || name.len() > 255 || name.iter().any(|b| matches!(b, b'/' | 0));
-    if bad { Err(io::Error::new(io::ErrorKind::InvalidInput, "not a valid name for an entry")) } else { Ok(()) }
+    let refused = |_| io::Error::new(io::ErrorKind::InvalidInput, "not a valid name for an entry");
+    crate::format::check_name(name).map_err(refused)
 }
 
 /// Says of an error which entry it is about.

@@ -4,7 +4,7 @@
 //! in which its process numbers and start times mean something. Only files of one's own realm can be judged, so a
 //! file that another computer or container is writing is never touched.
 
-use crate::base::hex;
+use crate::base::{hex, host};
 use rustix::io::Errno;
 use rustix::process::{Pid, getpid, test_kill_process};
 use std::fs;
@@ -85,12 +85,9 @@ fn realm(pid: i32) -> Option<[u8; 16]> {
     Some(realm)
 }
 
-/// When a process started: field 22 of `/proc/<pid>/stat`, proc(5). The name in field 2 may hold blanks and brackets.
+/// When a process started; see [`host::start_of`].
 fn start_of(pid: i32) -> Option<u64> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let name_end = stat.iter().rposition(|&b| b == b')')?;
-    let rest = std::str::from_utf8(&stat[name_end + 1..]).ok()?;
-    rest.split_ascii_whitespace().nth(22 - 3)?.parse().ok()
+    host::start_of(&pid.to_string())
 }
 
 #[cfg(test)]
