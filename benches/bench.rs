@@ -6,8 +6,6 @@
 #![expect(clippy::unwrap_used, reason = "a bench says what went wrong by failing there")]
 #![expect(clippy::print_stdout, reason = "numbers are what a bench is for")]
 
-#[path = "bench/data.rs"]
-mod data;
 #[path = "bench/stages.rs"]
 mod stages;
 #[path = "bench/whole.rs"]

@@ -19,6 +19,9 @@ _nightjar() {
             nightjar,backup)
                 cmd="nightjar__subcmd__backup"
                 ;;
+            nightjar,bench)
+                cmd="nightjar__subcmd__bench"
+                ;;
             nightjar,completions)
                 cmd="nightjar__subcmd__completions"
                 ;;
@@ -48,6 +51,9 @@ _nightjar() {
                 ;;
             nightjar__subcmd__help,backup)
                 cmd="nightjar__subcmd__help__subcmd__backup"
+                ;;
+            nightjar__subcmd__help,bench)
+                cmd="nightjar__subcmd__help__subcmd__bench"
                 ;;
             nightjar__subcmd__help,completions)
                 cmd="nightjar__subcmd__help__subcmd__completions"
@@ -83,7 +89,7 @@ _nightjar() {
 
     case "${cmd}" in
         nightjar)
-            opts="-r -p -q -v -h -V --repo --password-file --password-command --compression --json --quiet --verbose --help --version init backup snapshots ls restore stats demo completions man help"
+            opts="-r -p -q -v -h -V --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help --version init backup snapshots ls restore stats bench demo completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -113,6 +119,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qat-verify)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -121,7 +135,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__backup)
-            opts="-f -n -x -r -p -q -v -h --stdin-filename --stdin-from-command --tag --host --job --parent --force --dry-run --skip-if-unchanged --init --read-concurrency --checkpoint-interval --files-from --files-from0 --exclude --iexclude --exclude-file --exclude-caches --exclude-if-present --exclude-larger-than --one-file-system --repo --password-file --password-command --compression --json --quiet --verbose --help"
+            opts="-f -n -x -r -p -q -v -h --stdin-filename --stdin-from-command --tag --host --job --parent --force --dry-run --skip-if-unchanged --init --read-concurrency --checkpoint-interval --files-from --files-from0 --exclude --iexclude --exclude-file --exclude-caches --exclude-if-present --exclude-larger-than --one-file-system --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -207,6 +221,121 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qat-verify)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nightjar__subcmd__bench)
+            opts="-r -p -q -v -h --target --codecs --ciphers --block-sizes --jobs --seconds --full --explain --csv --html --live --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --target)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --codecs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ciphers)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --block-sizes)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --jobs)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --seconds)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --csv)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --html)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
+                    return 0
+                    ;;
+                --live)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --repo)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-command)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compression)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qat-verify)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -215,7 +344,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__completions)
-            opts="-r -p -q -v -h --repo --password-file --password-command --compression --json --quiet --verbose --help bash elvish fish powershell zsh"
+            opts="-r -p -q -v -h --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -245,6 +374,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qat-verify)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -253,7 +390,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__demo)
-            opts="-r -p -q -v -h --dir --keep --repo --password-file --password-command --compression --json --quiet --verbose --help"
+            opts="-r -p -q -v -h --dir --keep --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -290,6 +427,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qat-verify)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -298,7 +443,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__help)
-            opts="init backup snapshots ls restore stats demo completions man help"
+            opts="init backup snapshots ls restore stats bench demo completions man help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -312,6 +457,20 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__help__subcmd__backup)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nightjar__subcmd__help__subcmd__bench)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -452,7 +611,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__init)
-            opts="-r -p -q -v -h --chunk-size --block-size --pack-size --cipher --kdf --no-recovery-key --repo --password-file --password-command --compression --json --quiet --verbose --help"
+            opts="-r -p -q -v -h --chunk-size --block-size --pack-size --cipher --kdf --no-recovery-key --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -502,6 +661,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qat-verify)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -510,7 +677,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__ls)
-            opts="-l -r -p -q -v -h --long --repo --password-file --password-command --compression --json --quiet --verbose --help"
+            opts="-l -r -p -q -v -h --long --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -537,6 +704,14 @@ _nightjar() {
                     return 0
                     ;;
                 --compression)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qat-verify)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -548,7 +723,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__man)
-            opts="-r -p -q -v -h --repo --password-file --password-command --compression --json --quiet --verbose --help"
+            opts="-r -p -q -v -h --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -578,6 +753,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qat-verify)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -586,7 +769,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__restore)
-            opts="-t -r -p -q -v -h --target --repo --password-file --password-command --compression --json --quiet --verbose --help"
+            opts="-t -r -p -q -v -h --target --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -630,6 +813,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qat-verify)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -638,7 +829,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__snapshots)
-            opts="-r -p -q -v -h --host --job --tag --path --last --repo --password-file --password-command --compression --json --quiet --verbose --help"
+            opts="-r -p -q -v -h --host --job --tag --path --last --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -688,6 +879,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qat-verify)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -696,12 +895,16 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__stats)
-            opts="-r -p -q -v -h --per-snapshot --repo --password-file --password-command --compression --json --quiet --verbose --help"
+            opts="-r -p -q -v -h --per-snapshot --engine --repo --password-file --password-command --compression --json --quiet --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --repo)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -723,6 +926,10 @@ _nightjar() {
                     return 0
                     ;;
                 --compression)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qat-verify)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

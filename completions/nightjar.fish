@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_nightjar_global_optspecs
-    string join \n r/repo= p/password-file= password-command= compression= json q/quiet v/verbose h/help V/version
+    string join \n r/repo= p/password-file= password-command= compression= json q/quiet engine= qat-verify= v/verbose h/help V/version
 end
 
 function __fish_nightjar_needs_command
@@ -28,9 +28,11 @@ complete -c nightjar -n "__fish_nightjar_needs_command" -s r -l repo -d 'Where t
 complete -c nightjar -n "__fish_nightjar_needs_command" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_needs_command" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_needs_command" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_needs_command" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_needs_command" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_needs_command" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_needs_command" -s q -l quiet -d 'Show no progress and no notes'
-complete -c nightjar -n "__fish_nightjar_needs_command" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_needs_command" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c nightjar -n "__fish_nightjar_needs_command" -s V -l version -d 'Print version'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "init" -d 'Make a repository'
@@ -39,6 +41,7 @@ complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "snapshots" -d 'Li
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "ls" -d 'List what is in a snapshot'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "restore" -d 'Get files back from a snapshot'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "stats" -d 'Say what the repository holds and how much space it takes'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "bench" -d 'Measure how fast this host compresses and encrypts'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "demo" -d 'Show a whole backup and restore in a scratch folder'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "completions" -d 'Print completions for a shell'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "man" -d 'Write the manual pages'
@@ -54,10 +57,12 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand init" -s r -l repo -d 
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l no-recovery-key -d 'Make no recovery key; whoever loses the password then loses everything'
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -s q -l quiet -d 'Show no progress and no notes'
-complete -c nightjar -n "__fish_nightjar_using_subcommand init" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -s h -l help -d 'Print help'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l stdin-filename -d 'Save standard input as a file of this name' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l tag -d 'Tags, with commas between them or given several times' -r
@@ -77,6 +82,8 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s r -l repo -
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l stdin-from-command -d 'Save the output of a command, written behind --; when it fails, there is no snapshot'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s f -l force -d 'Read every file, also those that look unchanged'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s n -l dry-run -d 'Store nothing, only say what would be'
@@ -86,7 +93,7 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude-cac
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s x -l one-file-system -d 'Stay on the file system of each path'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s q -l quiet -d 'Show no progress and no notes'
-complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s h -l help -d 'Print help'
 complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l host -d 'Only those of this host' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l job -d 'Only those of this job' -r
@@ -97,70 +104,106 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -s r -l rep
 complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -s q -l quiet -d 'Show no progress and no notes'
-complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -s h -l help -d 'Print help'
 complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -s l -l long -d 'Mode, owner, size, time and link target too'
 complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -s q -l quiet -d 'Show no progress and no notes'
-complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -s h -l help -d 'Print help'
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s t -l target -d 'Folder that takes the files; made if it is missing' -r -f -a "(__fish_complete_directories)"
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s q -l quiet -d 'Show no progress and no notes'
-complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l engine -d 'Say what accelerator this host has and why it is used or not, instead of anything about a repository' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l per-snapshot -d 'A row for every snapshot too'
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s q -l quiet -d 'Show no progress and no notes'
-complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l target -d 'Write the sealed blocks, in packs of 32 MiB, to this folder too; they are removed again' -r -f -a "(__fish_complete_directories)"
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l codecs -d 'Codecs: off, lz4, zstd:N, deflate:N, fast, auto, better, max [default: a choice of them]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l ciphers -d 'Ciphers: none, aes, chacha [default: aes where the CPU has instructions for it, else chacha]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l block-sizes -d 'Sizes of blocks, 1K to 4M [default: 64K,512K; with --full 4K,64K,256K,512K]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l jobs -d 'Threads that work at once, 1 to 256 [default: 1 and as many as there are processors]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l seconds -d 'How long each row is measured, in seconds, 0.01 to 3600 [default: 0.3]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l csv -d 'Write the rows to this file as comma-separated values' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l html -d 'Write a page with bars to this file' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l live -d 'Tell once a second how it goes: influx prints line protocol instead of tables, prometheus:FILE keeps a file of metrics' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l full -d 'Every codec, cipher and block size'
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l explain -d 'Say what limits each row, and what an accelerator would change'
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -s h -l help -d 'Print help'
 complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l dir -d 'Folder in which the scratch folder is made [default: TMPDIR]' -r -f -a "(__fish_complete_directories)"
 complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l keep -d 'Leave the scratch folder behind, to look around in it'
 complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -s q -l quiet -d 'Show no progress and no notes'
-complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -s h -l help -d 'Print help'
 complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -s q -l quiet -d 'Show no progress and no notes'
-complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -s h -l help -d 'Print help'
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand man" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand man" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s q -l quiet -d 'Show no progress and no notes'
-complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s v -l verbose -d 'Show details'
+complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s h -l help -d 'Print help'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "init" -d 'Make a repository'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "backup" -d 'Save files, or the output of a command, as a new snapshot'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "snapshots" -d 'List the snapshots'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "ls" -d 'List what is in a snapshot'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "restore" -d 'Get files back from a snapshot'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "stats" -d 'Say what the repository holds and how much space it takes'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "demo" -d 'Show a whole backup and restore in a scratch folder'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "completions" -d 'Print completions for a shell'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "man" -d 'Write the manual pages'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats demo completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "init" -d 'Make a repository'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "backup" -d 'Save files, or the output of a command, as a new snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "snapshots" -d 'List the snapshots'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "ls" -d 'List what is in a snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "restore" -d 'Get files back from a snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "stats" -d 'Say what the repository holds and how much space it takes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "bench" -d 'Measure how fast this host compresses and encrypts'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "demo" -d 'Show a whole backup and restore in a scratch folder'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "completions" -d 'Print completions for a shell'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "man" -d 'Write the manual pages'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -1,8 +1,8 @@
 //! The stages one by one, each on one thread.
 
-use super::data::SORTS;
 use super::{Bench, line, rate, title};
 use bytes::Bytes;
+use nightjar::base::specimen::SORTS;
 use nightjar::chunker::Chunker;
 use nightjar::codec::Compression;
 use nightjar::crypto::{KeyTable, ObjectKey, chunk_id};
@@ -74,7 +74,7 @@ fn ids(bench: &Bench) {
         return;
     }
     title("ids: keyed BLAKE3 of chunks");
-    let bytes = super::data::random(1, 16 << 20);
+    let bytes = nightjar::base::specimen::random(1, 16 << 20);
     for length in [4 << 10, 32 << 10, 128 << 10, 256 << 10] {
         let time = bench.best(|| {
             for chunk in bytes.chunks(length) {

@@ -1,11 +1,11 @@
 //! The index with a million chunks, and whole backups into memory and restores from there, on all cores.
 
-use super::data::{SORTS, random};
 use super::{Bench, line, rate, title};
 use bytes::Bytes;
 use nightjar::archive::{About, BackupReport, BackupRequest, ParentChoice, Source, backup};
 use nightjar::base::cancel::Cancel;
 use nightjar::base::meter::Meter;
+use nightjar::base::specimen::{SORTS, random};
 use nightjar::codec::Compression;
 use nightjar::crypto::Secret;
 use nightjar::engine::SoftwareEngine;

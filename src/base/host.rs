@@ -1,6 +1,7 @@
 //! Which host and process this is, as far as the system says.
 
 use std::fs;
+use std::time::Duration;
 
 /// What tells this host and process from others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -42,6 +43,13 @@ pub fn peak_memory() -> Option<u64> {
     let status = fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)
+}
+
+/// Processor time that all threads of this process have taken so far.
+#[must_use]
+pub fn cpu_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), u32::try_from(time.tv_nsec).unwrap_or(0))
 }
 
 /// The digits in `pid:[4026531836]`.

@@ -6,3 +6,4 @@ pub mod entropy;
 pub mod hex;
 pub mod host;
 pub mod meter;
+pub mod specimen;

@@ -3,7 +3,8 @@
 use super::help;
 use super::settings::Variables;
 use crate::codec::Compression;
-use crate::commands;
+use crate::commands::{self, EngineChoice};
+use crate::engine::qat::Verify;
 use crate::ui::{Level, Mode};
 use clap::{ArgAction, Parser, Subcommand};
 use std::ffi::OsString;
@@ -58,9 +59,15 @@ pub(super) struct Global {
     /// Show no progress and no notes
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Show details
-    #[arg(short, long, global = true, action = ArgAction::SetTrue, conflicts_with = "quiet")]
-    verbose: bool,
+    /// Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(super) engine: Option<EngineChoice>,
+    /// Which blocks from an accelerator are compared with what went in: off, suspect or always
+    #[arg(long, global = true, value_name = "NAME", default_value_t)]
+    pub(super) qat_verify: Verify,
+    /// Show details; twice, also why things are as they are
+    #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "quiet")]
+    verbose: u8,
 }
 
 impl Global {
@@ -69,8 +76,9 @@ impl Global {
             json: self.json,
             level: match (self.quiet, self.verbose) {
                 (true, _) => Level::Quiet,
-                (false, true) => Level::Verbose,
-                (false, false) => Level::Usual,
+                (false, 0) => Level::Usual,
+                (false, 1) => Level::Verbose,
+                (false, _) => Level::Thorough,
             },
             plain: variables.no_color,
         }
@@ -98,6 +106,9 @@ pub(super) enum Verb {
     /// Say what the repository holds and how much space it takes
     #[command(after_help = help::STATS)]
     Stats(commands::stats::Args),
+    /// Measure how fast this host compresses and encrypts
+    #[command(after_help = help::BENCH)]
+    Bench(Box<commands::bench::Args>),
     /// Show a whole backup and restore in a scratch folder
     #[command(after_help = help::DEMO)]
     Demo(commands::demo::Args),
@@ -112,7 +123,7 @@ pub(super) enum Verb {
 impl Verb {
     /// Whether a signal asks it to stop instead of ending the process.
     pub(super) fn stops_cleanly(&self) -> bool {
-        matches!(self, Self::Backup(_) | Self::Restore(_) | Self::Demo(_))
+        matches!(self, Self::Backup(_) | Self::Restore(_) | Self::Demo(_) | Self::Bench(_))
     }
 }
 

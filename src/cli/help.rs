@@ -23,6 +23,9 @@ VARIABLES (options beat them; one that is set but empty is an error)
   NIGHTJAR_PASSWORD_COMMAND  command that prints the password
   NIGHTJAR_PASSWORD          the password itself
   NIGHTJAR_COMPRESSION       how new data is compressed
+  NIGHTJAR_ENGINE            where blocks are compressed
+  NIGHTJAR_QATZIP_LIB        file of QATzip [otherwise libqatzip.so.3, where the loader finds it]
+  NIGHTJAR_QAT_ROOT          folder instead of / in which sys and dev are looked at; for tests
   NO_COLOR                   no colours
 
 EXIT STATUS
@@ -125,3 +128,17 @@ EXIT STATUS
 
 EXAMPLE
   nightjar demo --keep /usr/share/doc";
+
+pub(super) const BENCH: &str = "\
+The first row is gzip level 6 on the CPU, by zlib (zlib-rs), a thread a block, as file systems use it; `x gzip` compares \
+with it at the same block size and number of jobs, `x gzip 1` with one job of it. MB are 10^6 plain bytes. Latency is \
+from handing a block in to having it back, with twice as many blocks in flight as jobs. A sample of the outputs of each \
+row is opened and compared. With --engine qat, or auto and a device, deflate is measured there too; without a device \
+--engine qat says why.
+
+EXIT STATUS
+  0 measured; 1 a file or folder cannot be read or written, or the engine asked for is not there; 2 wrong options;
+  4 an output did not open to what went in; 130, 143 stopped by a signal, what was measured is printed
+
+EXAMPLE
+  nightjar bench --codecs zstd:3,deflate:1 --block-sizes 64K,512K --jobs 1,8 --explain --html bench.html";

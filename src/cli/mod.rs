@@ -11,6 +11,7 @@ pub use arguments::program;
 
 use crate::base::cancel::Cancel;
 use crate::commands::{self, CommandError, Context, Exit};
+use crate::engine::qat::{abandoned, leave};
 use crate::repo::Environment;
 use crate::ui::{Mode, Output};
 use arguments::{Arguments, Verb};
@@ -45,6 +46,9 @@ pub fn main() -> u8 {
             error.exit()
         }
     };
+    if abandoned() {
+        leave(exit.code());
+    }
     exit.code()
 }
 
@@ -65,6 +69,7 @@ fn run(arguments: &Arguments, variables: &Variables, output: &Arc<Output>) -> Re
         location: settings::location(global, variables)?,
         password: settings::password(global, variables)?,
         compression: settings::compression(global, variables)?,
+        engine: settings::engine(global, variables)?,
         user: variables.user(),
         temporary: variables.temporary.clone(),
     };
@@ -72,6 +77,7 @@ fn run(arguments: &Arguments, variables: &Variables, output: &Arc<Output>) -> Re
         Verb::Backup(args) => commands::backup::run(args, &context),
         Verb::Restore(args) => commands::restore::run(args, &context),
         Verb::Demo(args) => commands::demo::run(args, &context),
+        Verb::Bench(args) => commands::bench::run(args, &context),
         Verb::Init(args) => commands::init::run(args, &context),
         Verb::Snapshots(args) => commands::snapshots::run(args, &context),
         Verb::Ls(args) => commands::ls::run(args, &context),

@@ -2,7 +2,7 @@
 
 use super::arguments::Global;
 use crate::codec::Compression;
-use crate::commands::{CommandError, Location, PasswordSource};
+use crate::commands::{CommandError, EngineSettings, Location, PasswordSource};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -13,6 +13,9 @@ const PASSWORD: &str = "NIGHTJAR_PASSWORD";
 const PASSWORD_FILE: &str = "NIGHTJAR_PASSWORD_FILE";
 const PASSWORD_COMMAND: &str = "NIGHTJAR_PASSWORD_COMMAND";
 const COMPRESSION: &str = "NIGHTJAR_COMPRESSION";
+const ENGINE: &str = "NIGHTJAR_ENGINE";
+const QATZIP_LIB: &str = "NIGHTJAR_QATZIP_LIB";
+const QAT_ROOT: &str = "NIGHTJAR_QAT_ROOT";
 
 /// The variables that matter, as they are.
 pub(super) struct Variables {
@@ -21,6 +24,9 @@ pub(super) struct Variables {
     password_file: Option<OsString>,
     password_command: Option<OsString>,
     compression: Option<OsString>,
+    engine: Option<OsString>,
+    qatzip_lib: Option<OsString>,
+    qat_root: Option<OsString>,
     user: Option<OsString>,
     /// Whether colours are forbidden.
     pub(super) no_color: bool,
@@ -37,6 +43,9 @@ impl Variables {
             password_file: std::env::var_os(PASSWORD_FILE),
             password_command: std::env::var_os(PASSWORD_COMMAND),
             compression: std::env::var_os(COMPRESSION),
+            engine: std::env::var_os(ENGINE),
+            qatzip_lib: std::env::var_os(QATZIP_LIB),
+            qat_root: std::env::var_os(QAT_ROOT),
             user: std::env::var_os("LOGNAME").or_else(|| std::env::var_os("USER")),
             // https://no-color.org: set and not empty
             no_color: std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
@@ -128,13 +137,30 @@ fn at_most_one(
 
 /// The compression that was asked for.
 pub(super) fn compression(global: &Global, variables: &Variables) -> Result<Option<Compression>, CommandError> {
-    let variable =
-        text(COMPRESSION, variables.compression.as_ref())?.map(Compression::from_str).transpose().map_err(|error| {
-            CommandError::usage(
-                format!("the variable {COMPRESSION} cannot be used"),
-                error.to_string(),
-                format!("set {COMPRESSION} to one of these, or take it away"),
-            )
-        })?;
-    Ok(global.compression.or(variable))
+    Ok(global.compression.or(parsed(COMPRESSION, variables.compression.as_ref())?))
+}
+
+/// Where blocks are compressed, and how an accelerator is found.
+pub(super) fn engine(global: &Global, variables: &Variables) -> Result<EngineSettings, CommandError> {
+    let choice = parsed(ENGINE, variables.engine.as_ref())?;
+    Ok(EngineSettings {
+        choice: global.engine.or(choice).unwrap_or_default(),
+        verify: global.qat_verify,
+        library: filled(QATZIP_LIB, variables.qatzip_lib.as_ref())?.map(PathBuf::from),
+        root: filled(QAT_ROOT, variables.qat_root.as_ref())?.map_or(PathBuf::from("/"), PathBuf::from),
+    })
+}
+
+/// The value of a variable that has a few possible ones.
+fn parsed<T: FromStr>(name: &str, value: Option<&OsString>) -> Result<Option<T>, CommandError>
+where
+    T::Err: ToString,
+{
+    text(name, value)?.map(T::from_str).transpose().map_err(|error| {
+        CommandError::usage(
+            format!("the variable {name} cannot be used"),
+            error.to_string(),
+            format!("set {name} to one of these, or take it away"),
+        )
+    })
 }

@@ -14,6 +14,7 @@ type ZstdChoice = (i32, Option<u32>);
 pub struct Compressor {
     zstd: Option<(ZstdChoice, zstd::bulk::Compressor<'static>)>,
     deflate: Option<(i32, libdeflater::Compressor)>,
+    gzip: Option<flate2::Compress>,
     /// Where payloads are written before their length is known; kept, so that its pages stay warm.
     room: Vec<u8>,
 }
@@ -36,7 +37,7 @@ impl Compressor {
     /// # Errors
     /// When a codec reports a failure of its own (not enough memory).
     pub fn compress(&mut self, compression: Compression, plain: &[u8]) -> Result<Vec<u8>, String> {
-        let limit = plain.len() - plain.len() * 3 / 100;
+        let limit = worthwhile(plain.len());
         if compression != Compression::Off && looks_compressible(plain) {
             let mut room = std::mem::take(&mut self.room);
             if room.len() < limit {
@@ -80,6 +81,22 @@ impl Compressor {
         Ok(written)
     }
 
+    /// The raw deflate stream of `plain` by zlib at level 6, as `gzip -6` and ZFS's `gzip-6` make it: for measuring.
+    ///
+    /// # Errors
+    /// When the codec reports a failure of its own.
+    pub fn gzip(&mut self, plain: &[u8]) -> Result<Vec<u8>, String> {
+        let gzip = self.gzip.get_or_insert_with(|| flate2::Compress::new(flate2::Compression::new(6), false));
+        gzip.reset();
+        // The most that deflate adds to what does not shrink: 5 bytes for each 16 KiB.
+        let mut stream = Vec::with_capacity(plain.len() + plain.len() / 1024 + 64);
+        match gzip.compress_vec(plain, &mut stream, flate2::FlushCompress::Finish) {
+            Ok(flate2::Status::StreamEnd) => Ok(stream),
+            Ok(_) => Err("zlib did not finish".to_owned()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
     fn zstd(&mut self, how: ZstdChoice, plain: &[u8], room: &mut [u8]) -> Result<Option<(CodecId, usize)>, String> {
         if self.zstd.as_ref().is_none_or(|(known, _)| *known != how) {
             let mut context = zstd::bulk::Compressor::new(how.0).map_err(|e| e.to_string())?;
@@ -95,12 +112,29 @@ impl Compressor {
 
     fn deflate(&mut self, level: i32) -> Result<&mut libdeflater::Compressor, String> {
         if self.deflate.as_ref().is_none_or(|(known, _)| *known != level) {
-            // Levels 1..9 of the option are spread over 1..12 of libdeflate.
-            let own = libdeflater::CompressionLvl::new((level * 11 - 3) / 8).map_err(|e| format!("{e:?}"))?;
+            let own = libdeflater::CompressionLvl::new(deflate_level(level)).map_err(|e| format!("{e:?}"))?;
             self.deflate = Some((level, libdeflater::Compressor::new(own)));
         }
         Ok(&mut self.deflate.as_mut().expect("it was made above").1)
     }
+}
+
+/// Levels 1..9 as people choose them, spread over the 1..12 that libdeflate and accelerators have.
+#[must_use]
+pub fn deflate_level(level: i32) -> i32 {
+    (level * 11 - 3) / 8
+}
+
+/// The block, as [`Compressor::compress`] makes it, of `plain` and its raw deflate stream from elsewhere; `None` when that
+/// is not worthwhile.
+#[must_use]
+pub fn deflated_block(plain: &[u8], stream: &[u8]) -> Option<Vec<u8>> {
+    (stream.len() <= worthwhile(plain.len())).then(|| block(CodecId::Deflate, plain, stream))
+}
+
+/// Most bytes of a payload for so many plain ones; with more, the block is stored.
+fn worthwhile(plain: usize) -> usize {
+    plain - plain * 3 / 100
 }
 
 /// Prefix and payload in a buffer with just the room for the tag.

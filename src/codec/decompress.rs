@@ -41,6 +41,18 @@ impl Decompressor {
         Self::default()
     }
 
+    /// The plain bytes of a raw deflate stream, exactly `expected` of them.
+    ///
+    /// # Errors
+    /// When the stream is damaged or its length another.
+    pub fn inflate(&mut self, stream: &[u8], expected: usize) -> Result<Vec<u8>, CodecError> {
+        let mut plain = vec![0; expected];
+        let inflater = self.deflate.get_or_insert_with(libdeflater::Decompressor::new);
+        let written = inflater.deflate_decompress(stream, &mut plain);
+        let written = written.map_err(|error| CodecError::Payload(error.to_string()))?;
+        if written == expected { Ok(plain) } else { Err(CodecError::Payload("it is too short".to_owned())) }
+    }
+
     /// The plain bytes of an opened block, exactly `expected` of them.
     ///
     /// # Errors

@@ -6,5 +6,6 @@ mod decompress;
 mod sample;
 
 pub use choice::{Compression, CompressionError};
-pub use compress::Compressor;
+pub use compress::{Compressor, deflate_level, deflated_block};
 pub use decompress::{CodecError, Decompressor};
+pub(crate) use sample::looks_compressible;

@@ -3,11 +3,11 @@
 use super::context::exists;
 use super::named::record;
 use super::quantity::parse_duration;
+use super::sealing::Sealing;
 use super::{CommandError, Context, Exit, Location, init, pipe, snapshots, sources, work};
 use crate::archive::{About, BackupReport, BackupRequest, ParentChoice, Source, Watch, backup};
 use crate::base::hex;
 use crate::base::meter::Meter;
-use crate::codec::Compression;
 use crate::files::{Root, Selection};
 use crate::format::check_name;
 use crate::repo::{RepoError, Repository, SnapshotRef};
@@ -76,25 +76,13 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     let parent = parent(args)?;
     let (plan, paths) = plan(args)?;
     let repository = open(args, context)?;
-    let request = BackupRequest {
-        // A command is not started for a repository that cannot be opened.
-        source: match plan {
-            Plan::Paths(roots, mut selection) => {
-                // A repository that lies in what it saves would save itself, and grow with every backup.
-                if let Some((device, inode)) = context.location.as_ref().and_then(Location::identity) {
-                    selection.leave_out(device, inode);
-                }
-                Source::Paths { roots, selection }
-            }
-            Plan::Input(name) => Source::Stream(pipe::standard_input(name, &context.cancel)?),
-            Plan::Command(name) => Source::Stream(pipe::command(name, &args.paths, &context.cancel)?),
-        },
-        parent,
-        compression: compression(context, &repository)?,
-        about: about(args, paths, context),
-    };
-    let report = save(&repository, request, context)?;
-    tell(args, &report, context)?;
+    let source = source(plan, args, context)?;
+    // After the command was started: once the library of an accelerator runs, this process must not fork.
+    let sealing = sealing(context, &repository)?;
+    let request =
+        BackupRequest { source, parent, compression: sealing.compression, about: about(args, paths, context) };
+    let report = save(&repository, request, &sealing, context)?;
+    tell(args, &report, &sealing, context)?;
     work::tell_again(&context.output, "could not be saved whole", &report.failed);
     for line in report.notes.iter().chain(&report.damage) {
         context.output.warn(line);
@@ -106,37 +94,50 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     })
 }
 
+/// What is saved. A command is not started for a repository that cannot be opened.
+fn source(plan: Plan, args: &Args, context: &Context) -> Result<Source, CommandError> {
+    Ok(match plan {
+        Plan::Paths(roots, mut selection) => {
+            // A repository that lies in what it saves would save itself, and grow with every backup.
+            if let Some((device, inode)) = context.location.as_ref().and_then(Location::identity) {
+                selection.leave_out(device, inode);
+            }
+            Source::Paths { roots, selection }
+        }
+        Plan::Input(name) => Source::Stream(pipe::standard_input(name, &context.cancel)?),
+        Plan::Command(name) => Source::Stream(pipe::command(name, &args.paths, &context.cancel)?),
+    })
+}
+
 /// Makes the backup, with progress.
 pub(super) fn save(
     repository: &Arc<Repository>,
     request: BackupRequest,
+    sealing: &Sealing,
     context: &Context,
 ) -> Result<BackupReport, CommandError> {
-    let engine = work::engine(work::processors() + 4)?;
     let watch = Watch {
         meter: Arc::new(Meter::new()),
         cancel: context.cancel.clone(),
         failed: &|item| work::tell_failed(&context.output, item),
     };
     let progress = work::progress(context, Activity::Backup, &watch.meter);
-    let report = backup(repository, &engine, request, &watch);
+    let report = backup(repository, sealing.engine(), request, &watch);
     drop(progress);
     Ok(report?)
 }
 
-/// The compression for new blocks: what was asked for, else what the repository was set up with.
-pub(super) fn compression(context: &Context, repository: &Repository) -> Result<Compression, CommandError> {
-    if let Some(compression) = context.compression {
-        return Ok(compression);
-    }
+/// The engine and the compression for new blocks: what was asked for, else what the repository was set up with.
+pub(super) fn sealing(context: &Context, repository: &Repository) -> Result<Sealing, CommandError> {
     let name = &repository.config().compression;
-    name.parse().map_err(|_| {
-        CommandError::failed(
+    let Some(usual) = name.parse().ok().or(context.compression) else {
+        return Err(CommandError::failed(
             "the repository wants a compression that this version does not know",
             format!("it is called `{}`", escape(name.as_bytes())),
             "choose one with `--compression`, or use a newer version of nightjar",
-        )
-    })
+        ));
+    };
+    Sealing::choose(usual, work::processors() + 4, context)
 }
 
 fn parent(args: &Args) -> Result<ParentChoice, CommandError> {
@@ -245,7 +246,7 @@ fn headline(args: &Args, report: &BackupReport) -> String {
     }
 }
 
-fn tell(args: &Args, report: &BackupReport, context: &Context) -> Result<(), CommandError> {
+fn tell(args: &Args, report: &BackupReport, sealing: &Sealing, context: &Context) -> Result<(), CommandError> {
     let (output, s) = (&context.output, &report.statistics);
     let time = Duration::from_nanos(s.nanos);
     let speed = rate(s.bytes_read, time);
@@ -276,7 +277,7 @@ fn tell(args: &Args, report: &BackupReport, context: &Context) -> Result<(), Com
         "parent": report.parent.as_ref().map(|parent| hex::encode(&parent.name)),
         "statistics": snapshots::statistics(s), "seconds": time.as_secs_f64(), "bytes_per_second": speed,
         "ratio": ratio_of_new, "failed": work::failed_records(&report.failed), "damage": report.damage, "notes": report.notes,
-        "peak_memory_bytes": work::peak_memory(output),
+        "engine": sealing.tell(output), "peak_memory_bytes": work::peak_memory(output),
     }) {
         summary.extend(more);
     }

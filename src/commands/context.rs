@@ -1,7 +1,7 @@
 //! What every verb needs: where to print, which repository, who is asking.
 
 use super::password::Asking;
-use super::{CommandError, Location, PasswordSource};
+use super::{CommandError, EngineSettings, Location, PasswordSource};
 use crate::base::cancel::Cancel;
 use crate::base::hex;
 use crate::codec::Compression;
@@ -31,6 +31,8 @@ pub struct Context {
     pub password: PasswordSource,
     /// Compression, if one was asked for.
     pub compression: Option<Compression>,
+    /// Where blocks are compressed.
+    pub engine: EngineSettings,
     /// The name of whoever runs the program.
     pub user: String,
     /// The folder for scratch files.

@@ -3,6 +3,7 @@
 //! [`CommandError`] is the one place where errors become text for people.
 
 pub mod backup;
+pub mod bench;
 pub mod completions;
 mod context;
 pub mod demo;
@@ -16,7 +17,9 @@ mod named;
 mod password;
 mod pipe;
 mod quantity;
+mod quickassist;
 pub mod restore;
+mod sealing;
 pub mod snapshots;
 mod sources;
 pub mod stats;
@@ -28,3 +31,4 @@ pub use error::CommandError;
 pub use exit::Exit;
 pub use location::Location;
 pub use password::PasswordSource;
+pub use sealing::{EngineChoice, EngineSettings};

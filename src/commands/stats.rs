@@ -1,7 +1,8 @@
 //! `nightjar stats`: what a repository holds and how much space it takes.
 
-use super::{CommandError, Context, Exit, when};
+use super::{CommandError, Context, EngineChoice, Exit, quickassist, when};
 use crate::base::hex;
+use crate::engine::qat::Probe;
 use crate::repo::{Index, NamedSnapshot, RepoError, Repository, SnapshotList};
 use crate::storage::{Folder, ObjectMeta, ObjectName};
 use crate::ui::{Table, bytes, clean, count, ratio};
@@ -15,6 +16,9 @@ pub struct Args {
     /// A row for every snapshot too
     #[arg(long)]
     per_snapshot: bool,
+    /// Say what accelerator this host has and why it is used or not, instead of anything about a repository
+    #[arg(long, id = "engine", value_name = "NAME", num_args = 0..=1, default_missing_value = "auto")]
+    engine: Option<EngineChoice>,
 }
 
 /// Objects and their bytes.
@@ -48,6 +52,9 @@ struct Stored {
 /// # Errors
 /// When the repository cannot be opened or listed.
 pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
+    if args.engine.is_some() {
+        return tell_engine(context);
+    }
     let repository = context.open()?;
     let list = SnapshotList::load(&repository)?;
     for error in &list.damaged {
@@ -69,6 +76,33 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     context.output.flush()?;
     let damaged = index_damaged || !list.damaged.is_empty() || !stored.missing.is_empty();
     Ok(if damaged { Exit::Damage } else { Exit::Done })
+}
+
+/// What this host has besides its CPU.
+fn tell_engine(context: &Context) -> Result<Exit, CommandError> {
+    let probe = Probe::of(&context.engine.root);
+    let missing = quickassist::reason(&probe, context);
+    let output = &context.output;
+    for line in quickassist::probe_lines(&probe) {
+        output.line(&line)?;
+    }
+    match &missing {
+        None => output.line("quickassist can be used")?,
+        Some(missing) => {
+            output.line(&format!("quickassist is off: {}", missing.reason))?;
+            output.line(&format!("  hint: {}", missing.hint))?;
+        }
+    }
+    output.line("what a backup with -v or --json counts of it:")?;
+    for (name, meaning) in quickassist::glossary() {
+        output.line(&format!("  {name:<16}{meaning}"))?;
+    }
+    let mut record = quickassist::probe_record(&probe, missing.as_ref());
+    record["type"] = json!("summary");
+    record["command"] = json!("stats");
+    output.record(&record)?;
+    output.flush()?;
+    Ok(Exit::Done)
 }
 
 fn survey(repository: &Repository, index: &Index) -> Result<Stored, CommandError> {

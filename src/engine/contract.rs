@@ -111,3 +111,23 @@ fn the_software_engine_keeps_the_contract() {
         a_dropped_lane_leaves_the_others_alone(&engine);
     }
 }
+
+#[test]
+fn the_qat_engine_keeps_the_contract() {
+    let library = std::env::current_exe().unwrap().with_file_name("libqatzip_sim.so");
+    let (api, _) = super::qat::load(Some(&library)).unwrap();
+    let settings = super::qat::QatSettings {
+        level: 1,
+        workers: Some(1),
+        depth: 5,
+        threads: 2,
+        verify: super::qat::Verify::Suspect,
+        timeout: super::qat::QatSettings::TIMEOUT,
+        on_off: Arc::new(|reason: &str| panic!("{reason}")),
+    };
+    let engine = super::qat::QatEngine::start(api, &settings).unwrap();
+    every_job_comes_back_once_and_opens_again(&engine);
+    damage_is_the_datas_fault(&engine);
+    a_dropped_lane_leaves_the_others_alone(&engine);
+    assert!(engine.counters().requests > 100, "{:?}", engine.counters());
+}

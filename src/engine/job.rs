@@ -4,6 +4,7 @@ use crate::codec::{CodecError, Compression, Compressor, Decompressor};
 use crate::crypto::ObjectKey;
 use crate::format::Part;
 use bytes::Bytes;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// The two directions.
@@ -13,6 +14,10 @@ pub enum Operation {
     Seal(Compression),
     /// Decrypt, then decompress.
     Open,
+    /// Compress as chosen and leave it at that: for measuring what encryption costs. The output is stored nowhere.
+    Compress(Compression),
+    /// Compress as `gzip -6` does, by zlib: the yardstick that others are measured with. The output is stored nowhere.
+    Gzip,
 }
 
 /// One block to seal or open: a pure function of its fields.
@@ -60,6 +65,17 @@ pub struct Contexts {
 }
 
 impl Contexts {
+    /// As [`run`](Self::run); a panic in a codec becomes an error of the engine.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn run_guarded(&mut self, job: &Job) -> Result<Vec<u8>, EngineError> {
+        catch_unwind(AssertUnwindSafe(|| self.run(job))).unwrap_or_else(|_| {
+            *self = Self::default();
+            Err(EngineError::Device("a worker panicked".to_owned()))
+        })
+    }
+
     /// Runs a job on the calling thread.
     ///
     /// # Errors
@@ -71,6 +87,10 @@ impl Contexts {
                 job.key.seal(Part::Block, u64::from(job.number), &mut block);
                 Ok(block)
             }
+            Operation::Compress(compression) => {
+                self.compressor.compress(compression, &job.input).map_err(EngineError::Device)
+            }
+            Operation::Gzip => self.compressor.gzip(&job.input).map_err(EngineError::Device),
             Operation::Open => {
                 let mut block = job.input.to_vec();
                 let opened = job.key.open(Part::Block, u64::from(job.number), &mut block);

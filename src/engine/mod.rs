@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod contract;
 mod job;
+pub mod qat;
+mod queue;
 mod software;
 
 pub use job::{Contexts, Done, EngineError, Job, Operation};
@@ -29,9 +31,6 @@ pub trait Engine: std::fmt::Debug + Send + Sync {
 
 /// One thread's queue into an engine.
 pub trait Lane: std::fmt::Debug {
-    /// Whether the engine takes such a job at all; cheap.
-    fn accepts(&self, job: &Job) -> bool;
-
     /// Takes jobs from the front until the lane is full; returns how many. Never waits.
     fn submit(&mut self, jobs: &mut VecDeque<Job>) -> usize;
 
@@ -43,4 +42,7 @@ pub trait Lane: std::fmt::Debug {
 
     /// Most jobs in flight.
     fn depth(&self) -> usize;
+
+    /// Whether results that were handed out before may be wrong, and what is not stored yet should be opened first.
+    fn is_distrusted(&self) -> bool;
 }

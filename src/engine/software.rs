@@ -1,18 +1,10 @@
 //! Sealing and opening on the CPU: threads that all do the whole work and take the next job when they are free.
 
 use super::job::Contexts;
-use super::{Done, Engine, EngineError, Job, Lane};
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
-use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use super::queue::{QueueLane, Task};
+use super::{Done, Engine, EngineError, Lane};
+use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::thread::JoinHandle;
-use std::time::Duration;
-
-#[derive(Debug)]
-struct Task {
-    job: Job,
-    reply: Sender<Done>,
-}
 
 /// The engine that is always there.
 #[derive(Debug)]
@@ -41,12 +33,16 @@ impl SoftwareEngine {
 fn work(tasks: &Receiver<Task>) {
     let mut contexts = Contexts::default();
     for Task { job, reply } in tasks {
-        let outcome = catch_unwind(AssertUnwindSafe(|| contexts.run(&job))).unwrap_or_else(|_| {
-            contexts = Contexts::default();
-            Err(EngineError::Device("a worker panicked".to_owned()))
-        });
+        let outcome = contexts.run_guarded(&job);
         // A lane that is gone no longer wants it.
-        let _ = reply.send(Done { job, outcome });
+        let _ = reply.send(Done { job, outcome }.into());
+    }
+}
+
+impl SoftwareEngine {
+    /// The queue that the workers take from.
+    pub(super) fn queue(&self) -> Result<Sender<Task>, EngineError> {
+        self.queue.clone().ok_or_else(|| EngineError::Device("the engine has stopped".to_owned()))
     }
 }
 
@@ -56,9 +52,7 @@ impl Engine for SoftwareEngine {
     }
 
     fn lane(&self) -> Result<Box<dyn Lane>, EngineError> {
-        let (reply, done) = bounded(self.depth);
-        let queue = self.queue.clone().ok_or_else(|| EngineError::Device("the engine has stopped".to_owned()))?;
-        Ok(Box::new(SoftwareLane { queue, reply, done, in_flight: 0, depth: self.depth }))
+        Ok(Box::new(QueueLane::new(self.queue()?, self.depth)))
     }
 }
 
@@ -67,71 +61,6 @@ impl Drop for SoftwareEngine {
         self.queue = None;
         for worker in self.workers.drain(..) {
             let _ = worker.join();
-        }
-    }
-}
-
-#[derive(Debug)]
-struct SoftwareLane {
-    queue: Sender<Task>,
-    reply: Sender<Done>,
-    done: Receiver<Done>,
-    in_flight: usize,
-    depth: usize,
-}
-
-impl Lane for SoftwareLane {
-    fn accepts(&self, _job: &Job) -> bool {
-        true
-    }
-
-    fn submit(&mut self, jobs: &mut VecDeque<Job>) -> usize {
-        let mut taken = 0;
-        while self.in_flight < self.depth {
-            let Some(job) = jobs.pop_front() else { break };
-            let task = Task { job, reply: self.reply.clone() };
-            if let Err(refused) = self.queue.send(task) {
-                jobs.push_front(refused.into_inner().job);
-                break;
-            }
-            self.in_flight += 1;
-            taken += 1;
-        }
-        taken
-    }
-
-    fn reap(&mut self, wait: Duration, done: &mut Vec<Done>) {
-        if self.in_flight == 0 {
-            return;
-        }
-        match self.done.recv_timeout(wait) {
-            Ok(first) => {
-                self.in_flight -= 1;
-                done.push(first);
-            }
-            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return,
-        }
-        while let Ok(next) = self.done.try_recv() {
-            self.in_flight -= 1;
-            done.push(next);
-        }
-    }
-
-    fn in_flight(&self) -> usize {
-        self.in_flight
-    }
-
-    fn depth(&self) -> usize {
-        self.depth
-    }
-}
-
-impl Drop for SoftwareLane {
-    fn drop(&mut self) {
-        let mut rest = Vec::new();
-        while self.in_flight > 0 {
-            self.reap(Duration::from_secs(1), &mut rest);
-            rest.clear();
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{RepoError, Repository};
 use crate::crypto::ObjectKey;
+use crate::engine::{Contexts, Job, Operation};
 use crate::format::limits::{BLOCK_CHUNKS_MAX, HEADER_LEN, PACK_BLOCKS_MAX, PACK_CHUNKS_MAX};
 use crate::format::{BlockRecord, ChunkId, ChunkRecord, Class, Header, PackKind, PackTable};
 use bytes::{Bytes, BytesMut};
@@ -15,6 +16,41 @@ pub(super) struct FullPack {
     pub(super) key: Arc<ObjectKey>,
     pub(super) blocks: Vec<Bytes>,
     pub(super) table: PackTable,
+}
+
+impl FullPack {
+    /// Opens every block and compares its chunks with their ids.
+    ///
+    /// # Errors
+    /// [`RepoError::Engine`] when some block is not what was to be sealed.
+    pub(super) fn check(&self, repository: &Repository) -> Result<(), RepoError> {
+        let kind = self.header.kind.ok_or_else(|| RepoError::Engine("a pack has no kind".to_owned()))?;
+        let (mut contexts, mut chunks) = (Contexts::default(), self.table.chunks.iter());
+        for (block, record) in self.blocks.iter().zip(&self.table.blocks) {
+            let job = Job {
+                ticket: 0,
+                operation: Operation::Open,
+                key: Arc::clone(&self.key),
+                number: record.number,
+                plain_len: record.plain_len,
+                input: block.clone(),
+            };
+            let mut plain = &contexts.run(&job).map_err(|error| wrong(&error.to_string()))?[..];
+            for chunk in chunks.by_ref().take(usize::from(record.chunks)) {
+                let (bytes, rest) =
+                    plain.split_at_checked(chunk.length as usize).ok_or_else(|| wrong("it is short"))?;
+                if repository.keys().id(kind, bytes) != chunk.id {
+                    return Err(wrong("a chunk has another id"));
+                }
+                plain = rest;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn wrong(how: &str) -> RepoError {
+    RepoError::Engine(format!("the accelerator made a wrong block, which is not stored: {how}"))
 }
 
 /// A block that is laid, with its place: what is missing is the sealing.

@@ -205,6 +205,9 @@ impl Session {
         }
         self.lane.submit(&mut self.queue);
         while let Some(pack) = self.data.take_full().or_else(|| self.tree.take_full()) {
+            if self.lane.is_distrusted() {
+                pack.check(&self.repository)?;
+            }
             self.uploads.submit(pack)?;
         }
         while let Some(pack) = self.uploads.reap(false)? {

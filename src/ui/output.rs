@@ -16,6 +16,8 @@ pub enum Level {
     Usual,
     /// Details too.
     Verbose,
+    /// And why things are as they are.
+    Thorough,
 }
 
 /// How a command prints.
@@ -133,7 +135,14 @@ impl Output {
 
     /// A line that only those see who asked for details.
     pub fn detail(&self, text: &str) {
-        if self.mode.level == Level::Verbose {
+        if self.mode.level >= Level::Verbose {
+            self.note(text);
+        }
+    }
+
+    /// A line that only those see who asked for everything.
+    pub fn reason(&self, text: &str) {
+        if self.mode.level == Level::Thorough {
             self.note(text);
         }
     }

@@ -4,6 +4,7 @@
 
 mod backup;
 mod bad_input;
+mod bench;
 mod demo;
 mod hostile;
 mod init;
@@ -11,6 +12,7 @@ mod kill;
 mod listing;
 mod memory;
 mod password;
+mod qat;
 mod restore;
 mod roundtrip;
 mod usage;

@@ -24,6 +24,18 @@ use std::time::Duration;
 /// A code that no header knows.
 const UNKNOWN: c_int = -77;
 
+unsafe extern "C" {
+    /// `int atexit(void (*)(void))` of C.
+    fn atexit(handler: extern "C" fn()) -> c_int;
+}
+
+/// The library frees its devices when the process exits, and here, as may be there, waits for what they still do.
+extern "C" fn at_exit() {
+    while hold().state().counters.in_flight > 0 {
+        std::thread::sleep(Duration::from_secs(1));
+    }
+}
+
 /// Writes why and ends the process: what the real library does with `abort`, and what a test with a broken set-up needs.
 fn stop(why: &str) -> ! {
     use std::io::Write as _;
@@ -50,6 +62,10 @@ pub unsafe extern "C" fn qzInit(session: *mut QzSession, software_backup: c_ucha
         Some(refused) => refused,
         None => -c_int::try_from(state.script.init).unwrap_or(c_int::MAX),
     };
+    if state.init.is_none() && answer == QZ_OK {
+        // SAFETY: the handler is a function without conditions, and the library stays loaded.
+        unsafe { atexit(at_exit) };
+    }
     state.init.get_or_insert(answer);
     state.refused = answer < 0;
     session.hw_session_stat = answer.min(QZ_OK).into();

@@ -133,13 +133,14 @@ impl<'a> Steps<'a> {
     fn backup(&mut self, step: &'static str, repository: &Arc<Repository>) -> Result<(), CommandError> {
         self.timed(step, |steps| {
             let about = steps.about();
+            let sealing = backup::sealing(steps.context, repository)?;
             let request = BackupRequest {
                 source: Source::Paths { roots: steps.roots.clone(), selection: Selection::new() },
                 parent: ParentChoice::Auto,
-                compression: backup::compression(steps.context, repository)?,
+                compression: sealing.compression,
                 about,
             };
-            let report = backup::save(repository, request, steps.context)?;
+            let report = backup::save(repository, request, &sealing, steps.context)?;
             let s = report.statistics;
             let files = format!("{} of {} files read", count(s.files_new + s.files_changed), count(s.files()));
             steps.failed = report.failed;
