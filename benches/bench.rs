@@ -6,6 +6,8 @@
 #![expect(clippy::unwrap_used, reason = "a bench says what went wrong by failing there")]
 #![expect(clippy::print_stdout, reason = "numbers are what a bench is for")]
 
+#[path = "bench/quickassist.rs"]
+mod quickassist;
 #[path = "bench/stages.rs"]
 mod stages;
 #[path = "bench/whole.rs"]
@@ -75,4 +77,5 @@ fn main() {
     let bench = Bench { clock: SystemClock::default(), filter: filter.unwrap_or_default() };
     stages::run(&bench);
     whole::run(&bench);
+    quickassist::run(&bench);
 }

@@ -15,9 +15,17 @@ mod library;
 
 use case::{Case, Outcome};
 
-/// What is true whatever the device does: right outputs, sums that agree, and no rule of the library broken.
+/// A case in which the device is used.
 fn run(case: &Case) -> Outcome {
     let outcome = case.run();
+    assert_eq!(outcome.refused, "");
+    assert!(outcome.engine("offered") > 0, "{outcome:?}");
+    check(case, &outcome);
+    outcome
+}
+
+/// What is true whatever the device does: right outputs, sums that agree, and no rule of the library broken.
+fn check(case: &Case, outcome: &Outcome) {
     let of = |name| outcome.engine(name);
     assert_eq!(of("offered"), of("requests") + of("incompressible") + of("failed") + of("abandoned"), "{outcome:?}");
     assert_eq!(of("fallback_blocks"), of("offered") - of("requests"), "{outcome:?}");
@@ -25,7 +33,6 @@ fn run(case: &Case) -> Outcome {
         assert_eq!(outcome.device(rule), 0, "{rule}: {outcome:?}");
     }
     assert!(outcome.device("most_in_flight") <= case.instances(), "{outcome:?}");
-    outcome
 }
 
 #[test]
@@ -73,11 +80,13 @@ fn without_a_needed_function_it_is_not_used() {
 #[test]
 fn a_refusal_at_the_start_is_told_and_nothing_is_called_after_it() {
     for (script, code) in [("init=101", "-101"), ("init=102", "-102"), ("setup=104", "-104"), ("setup=116", "-116")] {
-        let outcome = run(&Case { script, ..Case::default() });
+        let case = Case { script, ..Case::default() };
+        let outcome = case.run();
+        check(&case, &outcome);
         assert!(outcome.refused.contains(code), "{outcome:?}");
         assert_eq!(outcome.device("requests"), 0, "{outcome:?}");
     }
-    let outcome = run(&Case { script: "instances=0", ..Case::default() });
+    let outcome = Case { script: "instances=0", ..Case::default() }.run();
     assert!(outcome.refused.contains("no instance"), "{outcome:?}");
 }
 

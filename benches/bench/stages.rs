@@ -7,10 +7,8 @@ use nightjar::chunker::Chunker;
 use nightjar::codec::Compression;
 use nightjar::crypto::{KeyTable, ObjectKey, chunk_id};
 use nightjar::engine::{Contexts, Job, Operation};
-use nightjar::format::{ChunkSizes, Class, Keyring, PackKind, Suite, Time};
-use std::collections::BTreeMap;
+use nightjar::format::{ChunkSizes, Class, PackKind, Suite};
 use std::sync::Arc;
-use zeroize::Zeroizing;
 
 const CODECS: [Compression; 7] = [
     Compression::Off,
@@ -30,19 +28,9 @@ pub(crate) fn run(bench: &Bench) {
     }
 }
 
-fn keys() -> KeyTable {
-    KeyTable::new(&Keyring {
-        repository: [1; 16],
-        secret: [2; 32],
-        masters: BTreeMap::from([(1, Zeroizing::new([3; 32]))]),
-        label: String::new(),
-        created: Time { seconds: 0, nanos: 0 },
-    })
-}
-
 fn chunker() -> Chunker {
     let sizes = ChunkSizes::default();
-    Chunker::new(keys().gear(), sizes.min, sizes.avg, sizes.max)
+    Chunker::new(KeyTable::for_trials().gear(), sizes.min, sizes.avg, sizes.max)
 }
 
 /// The lengths of all chunks of `bytes`.
@@ -108,7 +96,7 @@ fn blocks(bench: &Bench, suite: Suite) {
         return;
     }
     title(&format!("blocks {}: seal | open | ratio", suite.as_str()));
-    let (_, key) = keys().begin(Class::Pack, Some(PackKind::Data), suite, [4; 32]);
+    let (_, key) = KeyTable::for_trials().begin(Class::Pack, Some(PackKind::Data), suite, [4; 32]);
     let key = Arc::new(key);
     let mut contexts = Contexts::default();
     for compression in CODECS {

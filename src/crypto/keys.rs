@@ -2,8 +2,9 @@
 
 use super::{Cipher, NotAuthentic};
 use crate::format::limits::HEADER_LEN;
-use crate::format::{ChunkId, Class, Header, KDF_LEN, Keyring, PackKind, Part, Suite};
+use crate::format::{ChunkId, Class, Header, KDF_LEN, Keyring, PackKind, Part, Suite, Time};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
@@ -100,6 +101,24 @@ impl KeyTable {
             PackKind::Data => &self.id_data,
             PackKind::Tree => &self.id_tree,
         }
+    }
+
+    /// The keys of no repository, the same for everybody: for measurements and tests, whose outputs nobody keeps.
+    #[must_use]
+    pub fn for_trials() -> Self {
+        Self::new(&Keyring {
+            repository: [1; 16],
+            secret: [2; 32],
+            masters: BTreeMap::from([(1, Zeroizing::new([3; 32]))]),
+            label: String::new(),
+            created: Time { seconds: 0, nanos: 0 },
+        })
+    }
+
+    /// The key of a data pack with this salt.
+    #[must_use]
+    pub fn data_pack(&self, suite: Suite, salt: [u8; 32]) -> Arc<ObjectKey> {
+        Arc::new(self.begin(Class::Pack, Some(PackKind::Data), suite, salt).1)
     }
 
     /// The gear table of the chunker.

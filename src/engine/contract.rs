@@ -3,22 +3,14 @@
 use super::{Done, Engine, EngineError, Job, Operation, SoftwareEngine};
 use crate::codec::Compression;
 use crate::crypto::{KeyTable, ObjectKey};
-use crate::format::{Class, Keyring, PackKind, Suite, Time};
+use crate::format::Suite;
 use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
-use zeroize::Zeroizing;
 
 fn key(salt: u8) -> Arc<ObjectKey> {
-    let keyring = Keyring {
-        repository: [1; 16],
-        secret: [2; 32],
-        masters: BTreeMap::from([(1, Zeroizing::new([3; 32]))]),
-        label: String::new(),
-        created: Time { seconds: 0, nanos: 0 },
-    };
-    Arc::new(KeyTable::new(&keyring).begin(Class::Pack, Some(PackKind::Data), Suite::Aes256Gcm, [salt; 32]).1)
+    KeyTable::for_trials().data_pack(Suite::Aes256Gcm, [salt; 32])
 }
 
 fn job(ticket: u64, operation: Operation, input: Vec<u8>, plain_len: usize) -> Job {

@@ -6,14 +6,13 @@ use nightjar::codec::Compression;
 use nightjar::crypto::{KeyTable, ObjectKey};
 use nightjar::engine::qat::{QatEngine, QatSettings, abandoned, leave, load};
 use nightjar::engine::{Contexts, Done, Engine, Job, Operation};
-use nightjar::format::{Class, Keyring, PackKind, Suite, Time};
+use nightjar::format::Suite;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use zeroize::Zeroizing;
 
 const VARIABLE: &str = "NIGHTJAR_QAT_CASE";
 
@@ -218,12 +217,5 @@ fn noise(seed: u64, length: usize) -> Vec<u8> {
 }
 
 fn key() -> Arc<ObjectKey> {
-    let keyring = Keyring {
-        repository: [1; 16],
-        secret: [2; 32],
-        masters: BTreeMap::from([(1, Zeroizing::new([3; 32]))]),
-        label: String::new(),
-        created: Time { seconds: 0, nanos: 0 },
-    };
-    Arc::new(KeyTable::new(&keyring).begin(Class::Pack, Some(PackKind::Data), Suite::Aes256Gcm, [7; 32]).1)
+    KeyTable::for_trials().data_pack(Suite::Aes256Gcm, [7; 32])
 }

@@ -1,18 +1,13 @@
-//! What is compressed, and the keys it is encrypted with.
+//! What is compressed.
 
 use crate::base::specimen;
 use crate::commands::CommandError;
-use crate::crypto::{KeyTable, ObjectKey};
-use crate::format::{Class, Keyring, PackKind, Suite, Time};
 use crate::ui::{bytes, escape};
 use bytes::Bytes;
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::Arc;
-use zeroize::Zeroizing;
 
 /// Most bytes of a file that are read.
 const FILE_MAX: u64 = 256 << 20;
@@ -52,16 +47,4 @@ pub(super) fn load(file: Option<&Path>) -> Result<Input, CommandError> {
     }
     let name = format!("`{shown}`, {}", bytes(data.len() as u64));
     Ok(Input { data: Bytes::from(data), name })
-}
-
-/// A key of `suite` that belongs to no repository and is the same on every run: nothing that is kept is sealed with it.
-pub(in crate::commands) fn key(suite: Suite) -> Arc<ObjectKey> {
-    let keyring = Keyring {
-        repository: [1; 16],
-        secret: [2; 32],
-        masters: BTreeMap::from([(1, Zeroizing::new([3; 32]))]),
-        label: String::new(),
-        created: Time { seconds: 0, nanos: 0 },
-    };
-    Arc::new(KeyTable::new(&keyring).begin(Class::Pack, Some(PackKind::Data), suite, [4; 32]).1)
 }

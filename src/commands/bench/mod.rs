@@ -11,8 +11,6 @@ mod page;
 mod plan;
 mod table;
 
-pub(super) use input::key;
-
 use super::{CommandError, Context, Exit};
 use crate::ui::escape;
 use clap::ValueHint;
