@@ -9,13 +9,13 @@ use nightjar::codec::{Compression, Compressor, Decompressor};
 use nightjar::crypto::RecoveryKey;
 use nightjar::files::{Case, Selection};
 use nightjar::format::limits::{
-    BLOCK_PLAIN_MAX, EPOCHS_MAX, HEADER_LEN, INDEX_SEGMENTS_MAX, INLINE_MAX, NAME_MAX, NODE_EXTENTS_MAX,
-    PACK_CHUNKS_MAX, PACK_LEN_MAX, SEGMENT_PLAIN, SNAPSHOT_ITEMS_MAX, TAG_LEN, TARGET_MAX, TREE_ENTRIES_MAX,
-    XATTRS_MAX,
+    BLOCK_PLAIN_MAX, EPOCHS_MAX, HEADER_LEN, INDEX_SEGMENTS_MAX, INLINE_MAX, MARK_NAMES_MAX, NAME_MAX,
+    NODE_EXTENTS_MAX, PACK_CHUNKS_MAX, PACK_LEN_MAX, SEGMENT_PLAIN, SNAPSHOT_ITEMS_MAX, TAG_LEN, TARGET_MAX,
+    TREE_ENTRIES_MAX, XATTRS_MAX,
 };
 use nightjar::format::{
-    Config, Content, Extent, Header, IndexTable, KDF_LEN, Kdf, Keyring, Lease, Node, PackTable, Snapshot, TAIL_LEN,
-    Trailer, TreeChunk, check_name, segment_lens, split_block,
+    Census, Config, Content, Extent, Header, Honoured, IndexTable, KDF_LEN, Kdf, Keyring, Lease, Mark, Node, PackTable,
+    Snapshot, TAIL_LEN, Trailer, TreeChunk, check_name, segment_lens, split_block,
 };
 use nightjar::repo::SnapshotRef;
 use nightjar::storage::{Folder, ObjectName};
@@ -26,16 +26,19 @@ pub type Target = fn(&[u8]);
 /// Every target with its name, which is also the name of its file in `fuzz_targets/`.
 pub const TARGETS: &[(&str, Target)] = &[
     ("block", block),
+    ("census", census),
     ("compression", compression),
     ("config", config),
     ("exclude", exclude),
     ("exclude_file", exclude_file),
     ("footer", footer),
     ("header", header),
+    ("honoured", honoured),
     ("index", index),
     ("kdf", kdf),
     ("keyring", keyring),
     ("lease", lease),
+    ("mark", mark),
     ("object_name", object_name),
     ("recovery_key", recovery_key),
     ("segments", segments),
@@ -196,6 +199,31 @@ pub fn keyring(bytes: &[u8]) {
     assert!((1..=EPOCHS_MAX).contains(&keyring.masters.len()));
     assert!(keyring.label.len() <= 256);
     assert_eq!(Keyring::from_bytes(&keyring.to_bytes()), Ok(keyring));
+}
+
+/// A census survives its bytes, and its leases ascend.
+pub fn census(bytes: &[u8]) {
+    if let Ok(census) = Census::from_bytes(bytes) {
+        assert!(census.leases.len() <= MARK_NAMES_MAX);
+        assert!(census.leases.iter().all(|(id, counter)| census.counter(id) == Some(*counter)));
+        assert_eq!(Census::from_bytes(&census.to_bytes()), Ok(census));
+    }
+}
+
+/// What is honoured of a lease survives its bytes.
+pub fn honoured(bytes: &[u8]) {
+    if let Ok(honoured) = Honoured::from_bytes(bytes) {
+        assert!(honoured.snapshots.len() <= MARK_NAMES_MAX);
+        assert_eq!(Honoured::from_bytes(&honoured.to_bytes()), Ok(honoured));
+    }
+}
+
+/// A mark survives its bytes.
+pub fn mark(bytes: &[u8]) {
+    if let Ok(mark) = Mark::from_bytes(bytes) {
+        assert!([&mark.packs, &mark.forgotten, &mark.gone].iter().all(|names| names.len() <= MARK_NAMES_MAX));
+        assert_eq!(Mark::from_bytes(&mark.to_bytes()), Ok(mark));
+    }
 }
 
 /// A lease survives its bytes.

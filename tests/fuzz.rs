@@ -16,7 +16,8 @@ use nightjar::codec::{Compression, Decompressor};
 use nightjar::crypto::RecoveryKey;
 use nightjar::files::{Case, Selection};
 use nightjar::format::{
-    Config, Header, IndexTable, Kdf, Keyring, Lease, PackTable, Snapshot, Trailer, TreeChunk, segment_lens,
+    Census, Config, Header, Honoured, IndexTable, Kdf, Keyring, Lease, Mark, PackTable, Snapshot, Trailer, TreeChunk,
+    segment_lens,
 };
 use nightjar::repo::SnapshotRef;
 use nightjar::storage::{Folder, ObjectName};
@@ -87,7 +88,10 @@ fn decodes(name: &str, bytes: &[u8]) -> bool {
         "index" => IndexTable::from_bytes(bytes).is_ok(),
         "kdf" => Kdf::from_bytes(bytes.first_chunk().unwrap()).is_ok(),
         "keyring" => Keyring::from_bytes(bytes).is_ok(),
+        "census" => Census::from_bytes(bytes).is_ok(),
+        "honoured" => Honoured::from_bytes(bytes).is_ok(),
         "lease" => Lease::from_bytes(bytes).is_ok(),
+        "mark" => Mark::from_bytes(bytes).is_ok(),
         "object_name" => Folder::ALL.iter().any(|folder| ObjectName::parse(*folder, text()).is_some()),
         "recovery_key" => RecoveryKey::parse(text()).is_some(),
         "segments" => segment_lens(length()).is_ok(),

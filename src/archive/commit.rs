@@ -83,9 +83,12 @@ pub(super) fn commit(
             sequence: previous.map_or(0, |named| named.snapshot.sequence).saturating_add(1),
             previous: previous.map(|named| named.name),
             lamport: lamport.saturating_add(1).min(Snapshot::LAMPORT_MAX),
+            original: None,
         };
         snapshot.cut_to_limits();
-        report.snapshot = Some(repository.put_snapshot(&snapshot)?);
+        let made = repository.put_snapshot(&snapshot)?;
+        session.confirm(&made.name)?;
+        report.snapshot = Some(made);
     }
     if let Err(error) = session.end() {
         // The backup is made all the same; a lease that was not ended goes stale by itself.

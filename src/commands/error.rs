@@ -159,7 +159,8 @@ fn exit_of(error: &RepoError) -> Exit {
     match error {
         RepoError::NoRepository(_) => Exit::NoRepository,
         RepoError::WrongSecret => Exit::WrongSecret,
-        RepoError::TooNew { .. } | RepoError::NeedsNewer(_) => Exit::TooNew,
+        RepoError::TooNew { .. } => Exit::TooNew,
+        RepoError::LeaseLost => Exit::Lease,
         RepoError::Option(_) => Exit::Usage,
         RepoError::Storage(error) if error.fault == StorageFault::NoSpace => Exit::NoSpace,
         error if error.is_damage() => Exit::Damage,
@@ -185,7 +186,12 @@ fn report_of(error: &RepoError) -> Report {
             "no key slot opens with this password",
             "check which password is used; the recovery key works in its place",
         ),
-        RepoError::TooNew { .. } | RepoError::NeedsNewer(_) => {
+        RepoError::LeaseLost => report(
+            "the backup does not count",
+            error.to_string(),
+            "run it again; what it has stored and is still there is not stored twice",
+        ),
+        RepoError::TooNew { .. } => {
             report("could not open the repository", error.to_string(), "use a newer version of nightjar")
         }
         RepoError::NoPath(path) => report(

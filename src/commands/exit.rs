@@ -15,6 +15,8 @@ pub enum Exit {
     Damage,
     /// There is no repository.
     NoRepository,
+    /// A lease was lost, or could not be had in time.
+    Lease,
     /// Wrong password or key.
     WrongSecret,
     /// The storage is out of reach or refuses.
@@ -38,6 +40,7 @@ impl Exit {
             Self::Partial => 3,
             Self::Damage => 4,
             Self::NoRepository => 10,
+            Self::Lease => 11,
             Self::WrongSecret => 12,
             Self::Storage => 13,
             Self::TooNew => 14,

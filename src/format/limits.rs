@@ -24,6 +24,8 @@ pub const INDEX_SEGMENTS_MAX: u32 = 256;
 pub const RECORD_LEN_MAX: u64 = 16 << 20;
 /// Most bytes of a lease.
 pub const LEASE_LEN_MAX: u64 = 65_536;
+/// Most names of each list of a mark, and most leases of a census.
+pub const MARK_NAMES_MAX: usize = 131_072;
 /// Most entries of a tree chunk: nodes, branches or extents.
 pub const TREE_ENTRIES_MAX: usize = 2_048;
 /// Most extents in a node.

@@ -9,6 +9,7 @@ mod header;
 mod index;
 mod lease;
 pub mod limits;
+mod mark;
 mod node;
 mod pack;
 mod record;
@@ -21,6 +22,7 @@ pub use error::FormatError;
 pub use header::{Class, Header, MAGIC, PackKind, Part, Suite, VERSION};
 pub use index::{INDEX_PREFIX_LEN, IndexTable, IndexedPack, PACK_RECORD_LEN, pack_len, segment_lens};
 pub use lease::Lease;
+pub use mark::{Census, Honoured, Mark};
 pub use node::{Content, Extent, Node, NodeKind, Time, Xattr};
 pub use pack::{
     BLOCK_PREFIX_LEN, BLOCK_RECORD_LEN, BlockRecord, CHUNK_RECORD_LEN, ChunkRecord, CodecId, PackTable, TAIL_LEN,

@@ -110,6 +110,8 @@ pub struct Snapshot {
     pub previous: Option<[u8; 32]>,
     /// One more than any the writer saw.
     pub lamport: u64,
+    /// Name it had before it was forgotten and brought back.
+    pub original: Option<[u8; 32]>,
 }
 
 impl Snapshot {
@@ -157,6 +159,9 @@ impl Snapshot {
             map.bytes(17, previous);
         }
         map.u64(18, self.lamport);
+        if let Some(original) = &self.original {
+            map.bytes(19, original);
+        }
         map.finish()
     }
 
@@ -241,6 +246,7 @@ impl Snapshot {
             16 => self.sequence = map.u64()?,
             17 => self.previous = Some(map.fixed()?),
             18 => self.lamport = map.u64()?,
+            19 => self.original = Some(map.fixed()?),
             _ => map.skip()?,
         }
         Ok(())
@@ -267,6 +273,7 @@ impl Snapshot {
             sequence: 0,
             previous: None,
             lamport: 0,
+            original: None,
         }
     }
 }
@@ -327,6 +334,7 @@ pub(crate) mod tests {
             sequence: 9,
             previous: Some([5; 32]),
             lamport: 10,
+            original: Some([11; 32]),
         }
     }
 

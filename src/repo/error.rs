@@ -24,9 +24,6 @@ pub enum RepoError {
         /// Its version.
         version: u8,
     },
-    /// An object asks writers for what this version does not do.
-    #[error("`{0}` can only be heeded by a newer version")]
-    NeedsNewer(String),
     /// An object is not what it must be.
     #[error("`{object}` is damaged: {reason}")]
     Damaged {
@@ -58,6 +55,9 @@ pub enum RepoError {
     /// An option cannot be.
     #[error("{0}")]
     Option(String),
+    /// A sweep took the lease for lost before the snapshot stood, so the snapshot does not count.
+    #[error("the lease of this run was taken for lost before its snapshot stood; the snapshot does not count")]
+    LeaseLost,
     /// The storage failed.
     #[error(transparent)]
     Storage(#[from] StorageError),
@@ -78,6 +78,12 @@ impl RepoError {
             Self::Storage(error) => matches!(error.fault, StorageFault::NotFound | StorageFault::ShortRead),
             _ => false,
         }
+    }
+
+    /// Whether an object is not there.
+    #[must_use]
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Self::Storage(error) if error.is_not_found())
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "names, texts and errors alike are given to it")]

@@ -52,6 +52,8 @@ pub struct Index {
     table: HashTable<u32>,
     by_name: HashMap<[u8; 32], u32>,
     damaged: Vec<RepoError>,
+    /// Packs that nothing new may be built on, because a prune is to remove them; what lies there can be read.
+    avoided: HashSet<u32>,
 }
 
 impl Index {
@@ -64,11 +66,24 @@ impl Index {
     }
 
     /// As [`load`](Self::load), but without packs that are not there, or not in their whole length: what lay in them
-    /// has to be stored again. They are named in [`damaged`](Self::damaged).
+    /// has to be stored again. They are named in [`damaged`](Self::damaged). What lies only in packs of `avoid` can be
+    /// read, but counts as not there.
     ///
     /// # Errors
     /// As [`load`](Self::load).
-    pub(super) fn load_present(repository: &Repository) -> Result<Self, RepoError> {
+    pub(super) fn load_present(repository: &Repository, avoid: &HashSet<[u8; 32]>) -> Result<Self, RepoError> {
+        let mut index = Self::present(repository)?;
+        index.avoided = avoid.iter().filter_map(|name| index.by_name.get(name)).copied().collect();
+        Ok(index)
+    }
+
+    /// Lets nothing be built on any pack, because what is to be removed cannot be known.
+    pub(super) fn avoid_all(&mut self, because: Vec<RepoError>) {
+        self.avoided = (0..small(self.packs.len())).collect();
+        self.damaged.extend(because);
+    }
+
+    fn present(repository: &Repository) -> Result<Self, RepoError> {
         let index = Self::load(repository)?;
         // Listed after the index was read: a pack is put before any index object names it.
         let there: HashMap<_, _> = object::list(&**repository.storage(), Folder::Packs)?
@@ -128,17 +143,25 @@ impl Index {
         self.packs.push(PackEntry { name, header, length, key: OnceLock::new() });
     }
 
-    /// Whether some pack holds the chunk.
+    /// Whether some pack that can be built on holds the chunk.
     #[must_use]
     pub fn contains(&self, id: &ChunkId) -> bool {
-        self.table.find(hash(id), |n| self.chunks[*n as usize].id == *id).is_some()
+        self.usable(id).is_some()
     }
 
-    /// Length of a chunk in bytes, if it is known.
+    /// Length of a chunk in bytes, if some pack that can be built on holds it.
     #[must_use]
     pub fn length(&self, id: &ChunkId) -> Option<u32> {
-        let n = self.table.find(hash(id), |n| self.chunks[*n as usize].id == *id)?;
-        Some(self.chunks[*n as usize].length)
+        Some(self.usable(id)?.length)
+    }
+
+    fn usable(&self, id: &ChunkId) -> Option<&ChunkEntry> {
+        let fits = |n: &u32| {
+            let entry = &self.chunks[*n as usize];
+            let avoided = !self.avoided.is_empty() && self.avoided.contains(&self.blocks[entry.block as usize].pack);
+            entry.id == *id && !avoided
+        };
+        Some(&self.chunks[*self.table.find(hash(id), fits)? as usize])
     }
 
     /// Every copy of a chunk in packs of `kind`.

@@ -105,6 +105,7 @@ mod tests {
     use crate::storage::{Capabilities, Folder, MemoryStorage, ObjectMeta, ObjectName, PutMode, Storage, StorageError};
     use bytes::Bytes;
     use std::ops::{ControlFlow, Range};
+    use std::time::SystemTime;
 
     /// Puts another config whenever a config was put, before anybody can list.
     #[derive(Debug)]
@@ -133,6 +134,9 @@ mod tests {
         }
         fn head(&self, name: &ObjectName) -> Result<ObjectMeta, StorageError> {
             self.0.head(name)
+        }
+        fn put_time(&self, name: &ObjectName) -> Result<Option<SystemTime>, StorageError> {
+            self.0.put_time(name)
         }
         fn list(
             &self,

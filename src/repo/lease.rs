@@ -15,7 +15,7 @@ const RENEWAL: Duration = Duration::from_mins(5);
 
 /// A lease that is in force until it is ended or dropped.
 #[derive(Debug)]
-pub(super) struct HeldLease {
+pub struct HeldLease {
     id: [u8; 16],
     stop: Option<Sender<()>>,
     renewer: Option<JoinHandle<(Lease, Vec<u64>)>>,
@@ -24,7 +24,10 @@ pub(super) struct HeldLease {
 
 impl HeldLease {
     /// Puts a new lease for `operation`.
-    pub(super) fn take(repository: &Repository, operation: &str) -> Result<Self, RepoError> {
+    ///
+    /// # Errors
+    /// The storage, no randomness, or no thread.
+    pub fn take(repository: &Repository, operation: &str) -> Result<Self, RepoError> {
         let host = &repository.env().host;
         let lease = Lease {
             id: repository.salts().random()?,
@@ -59,12 +62,16 @@ impl HeldLease {
     }
 
     /// The lease's id.
-    pub(super) fn id(&self) -> [u8; 16] {
+    #[must_use]
+    pub fn id(&self) -> [u8; 16] {
         self.id
     }
 
     /// Ends the lease, then clears what it left where the store lets it.
-    pub(super) fn end(mut self) -> Result<(), RepoError> {
+    ///
+    /// # Errors
+    /// When the end cannot be put; the lease then goes stale by itself.
+    pub fn end(mut self) -> Result<(), RepoError> {
         self.stop()
     }
 

@@ -4,7 +4,7 @@
 use super::lease::HeldLease;
 use super::pack_writer::{LaidBlock, PackWriter};
 use super::upload::Uploads;
-use super::{Index, RepoError, Repository, index, object};
+use super::{Index, Marks, RepoError, Repository, index, marks};
 use crate::codec::Compression;
 use crate::engine::{Done, Engine, Job, Lane, Operation};
 use crate::format::{ChunkId, ChunkRecord, IndexTable, IndexedPack, PackKind, pack_len};
@@ -95,11 +95,15 @@ impl Session {
         operation: &str,
     ) -> Result<Self, RepoError> {
         let lease = if options.dry_run { None } else { Some(HeldLease::take(repository, operation)?) };
-        if let Some(mark) = object::list(&**repository.storage(), Folder::Marks)?.first() {
-            // Packs named there may be deleted; what may be built on them only a later version knows.
-            return Err(RepoError::NeedsNewer(mark.name.to_string()));
+        // In this order: a prune puts its mark before it lists leases, so either it knows of this run and waits for its
+        // end, or this run knows what is marked and builds on none of it.
+        let known = Marks::load(repository)?;
+        let avoid = known.avoided_by(&lease.as_ref().map_or([0; 16], HeldLease::id));
+        let mut index = Index::load_present(repository, &avoid)?;
+        if !known.damaged.is_empty() {
+            index.avoid_all(known.damaged);
         }
-        let index = Arc::new(Index::load_present(repository)?);
+        let index = Arc::new(index);
         let lane = engine.lane().map_err(|error| RepoError::Engine(error.to_string()))?;
         let config = repository.config();
         let block = options.compression.block_size(config.block);
@@ -269,6 +273,16 @@ impl Session {
             self.repository.storage().put(&name, &[Bytes::from(object)], PutMode::Keep)?;
         }
         Ok(())
+    }
+
+    /// Whether a snapshot that was just put under the lease of this session counts. A sweep that took the lease for lost,
+    /// because this run stood still for too long, may have removed what it was built on.
+    ///
+    /// # Errors
+    /// [`RepoError::LeaseLost`] when it does not; the storage.
+    pub fn confirm(&self, snapshot: &[u8; 32]) -> Result<(), RepoError> {
+        let counts = marks::confirm(&**self.repository.storage(), &self.lease(), snapshot)?;
+        if counts { Ok(()) } else { Err(RepoError::LeaseLost) }
     }
 
     /// Ends the lease; to be called after the snapshot is put.

@@ -1,7 +1,7 @@
 //! Snapshots: listed, found by what people call them, and put (`repo-format.md`, chapter 11).
 
 use super::index::only_some_failed;
-use super::{RepoError, Repository, object};
+use super::{RepoError, Repository, Settled, object};
 use crate::base::hex;
 use crate::format::limits::RECORD_LEN_MAX;
 use crate::format::{Class, Snapshot};
@@ -91,6 +91,9 @@ impl SnapshotList {
             }
         }
         only_some_failed(list.snapshots.len(), &mut list.damaged)?;
+        // After the listing: what was settled before a snapshot appeared is seen.
+        let settled = Settled::load(&**repository.storage(), &mut list.damaged)?;
+        list.snapshots.retain(|named| settled.counts(&named.snapshot.lease, &named.name));
         list.snapshots.sort_by_key(|named| (named.snapshot.lamport, named.snapshot.time, named.name));
         Ok(list)
     }

@@ -12,6 +12,7 @@ use script::{Outcome, Script};
 use std::io;
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 /// The methods of [`Storage`] that reach the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -238,6 +239,10 @@ impl<S: Storage> Storage for FaultStorage<S> {
 
     fn head(&self, name: &ObjectName) -> Result<ObjectMeta, StorageError> {
         self.call(Verb::Head, &name.path(), || self.inner.head(name))
+    }
+
+    fn put_time(&self, name: &ObjectName) -> Result<Option<SystemTime>, StorageError> {
+        self.call(Verb::Head, &name.path(), || self.inner.put_time(name))
     }
 
     fn list(&self, folder: Folder, each: &mut dyn FnMut(ObjectMeta) -> ControlFlow<()>) -> Result<(), StorageError> {

@@ -21,6 +21,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, Once, OnceLock};
+use std::time::SystemTime;
 use temporary::Writer;
 
 /// The folder of partial writes (`repo-format.md`, chapter 2).
@@ -199,6 +200,12 @@ impl Storage for LocalStorage {
             Ok(length) => Ok(ObjectMeta { name: name.clone(), length }),
             Err(e) => Err(self.error("look up", name, e)),
         }
+    }
+
+    fn put_time(&self, name: &ObjectName) -> Result<Option<SystemTime>, StorageError> {
+        let path = self.path(name);
+        let found = reopening(|| fs::symlink_metadata(&path)).and_then(|metadata| metadata.modified());
+        found.map(Some).map_err(|e| self.error("look up", name, e))
     }
 
     fn list(&self, folder: Folder, each: &mut dyn FnMut(ObjectMeta) -> ControlFlow<()>) -> Result<(), StorageError> {

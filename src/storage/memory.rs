@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 const LOCATION: &str = "memory";
 
@@ -87,6 +88,10 @@ impl Storage for MemoryStorage {
     fn head(&self, name: &ObjectName) -> Result<ObjectMeta, StorageError> {
         let length = self.find("look up", name)?.len() as u64;
         Ok(ObjectMeta { name: name.clone(), length })
+    }
+
+    fn put_time(&self, name: &ObjectName) -> Result<Option<SystemTime>, StorageError> {
+        self.find("look up", name).map(|_| None)
     }
 
     fn list(&self, folder: Folder, each: &mut dyn FnMut(ObjectMeta) -> ControlFlow<()>) -> Result<(), StorageError> {

@@ -24,6 +24,7 @@ pub use name::{Folder, ObjectName};
 use bytes::Bytes;
 use std::fmt::Debug;
 use std::ops::{ControlFlow, Range};
+use std::time::SystemTime;
 
 /// What a storage found about an object without reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +94,12 @@ pub trait Storage: Debug + Send + Sync {
     /// # Errors
     /// [`StorageFault::NotFound`] when there is none.
     fn head(&self, name: &ObjectName) -> Result<ObjectMeta, StorageError>;
+
+    /// When an object was put, by the store's own clock; `None` where the store does not say.
+    ///
+    /// # Errors
+    /// [`StorageFault::NotFound`] when there is none.
+    fn put_time(&self, name: &ObjectName) -> Result<Option<SystemTime>, StorageError>;
 
     /// Calls `each` for every object of `folder`, in no particular order, until it breaks.
     ///

@@ -83,6 +83,24 @@ impl ObjectName {
         Self { folder: Folder::Leases, base: format!("{}-end", hex::encode(id)) }
     }
 
+    /// The name of the object that makes the lease `id` void.
+    #[must_use]
+    pub fn lease_void(id: &[u8; 16]) -> Self {
+        Self { folder: Folder::Leases, base: format!("{}-void", hex::encode(id)) }
+    }
+
+    /// The name of the object that says which snapshots of the void lease `id` count.
+    #[must_use]
+    pub fn lease_honoured(id: &[u8; 16]) -> Self {
+        Self { folder: Folder::Leases, base: format!("{}-honoured", hex::encode(id)) }
+    }
+
+    /// The name of the census of a mark.
+    #[must_use]
+    pub fn census(&self) -> Self {
+        Self { folder: Folder::Census, base: self.base.clone() }
+    }
+
     /// The name with the last part `base` in `folder`, if such a name can be.
     #[must_use]
     pub fn parse(folder: Folder, base: &str) -> Option<Self> {

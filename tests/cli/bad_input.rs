@@ -278,9 +278,21 @@ fn a_vanished_folder_of_the_repository_is_no_empty_one() {
 #[test]
 fn a_mark_of_a_later_version_stops_writers_and_no_readers() {
     let place = Place::with_snapshot();
-    let mark = fs::read(&place.objects("config")[0]).unwrap();
+    let mut mark = fs::read(&place.objects("config")[0]).unwrap();
+    mark[7] += 1;
     fs::write(place.repo().join("marks").join(blake3::hash(&mark).to_hex().as_str()), mark).unwrap();
     place.run(&["backup", "source"]).code(14);
+    place.run(&["restore", "latest", "--target", "back"]).code(0);
+}
+
+#[test]
+fn a_damaged_mark_makes_a_backup_build_on_nothing_that_it_could_have_named() {
+    let place = Place::with_snapshot();
+    let packs = place.objects("packs").len();
+    fs::write(place.repo().join("marks").join("0f".repeat(32)), "no mark").unwrap();
+    let ended = place.run(&["backup", "source"]).code(4);
+    assert!(ended.err().contains("`marks/0f0f"), "{}", ended.err());
+    assert!(place.objects("packs").len() > packs, "everything is stored again");
     place.run(&["restore", "latest", "--target", "back"]).code(0);
 }
 

@@ -151,6 +151,7 @@ fn forge(place: &Place, root: &TreeChunk) {
         sequence: 1,
         previous: None,
         lamport: 1,
+        original: None,
     };
     repository.put_snapshot(&snapshot).unwrap();
     session.end().unwrap();

@@ -67,6 +67,7 @@ pub(crate) fn snapshot(session: &Session, root: nightjar::format::ChunkId, seque
         sequence,
         previous: None,
         lamport: sequence,
+        original: None,
     }
 }
 

@@ -2,9 +2,9 @@
 
 use nightjar::format::limits::{
     BLOCK_CHUNKS_MAX, BLOCK_PLAIN_MAX, BRANCH_LEVELS_MAX, EPOCHS_MAX, HEADER_LEN, INDEX_SEGMENTS_MAX, INLINE_MAX,
-    LEASE_LEN_MAX, NAME_MAX, NODE_EXTENTS_MAX, PACK_ALIGN, PACK_BLOCKS_MAX, PACK_CHUNKS_MAX, PACK_LEN_MAX,
-    RECORD_LEN_MAX, SEGMENT_PLAIN, SNAPSHOT_ITEMS_MAX, SNAPSHOT_TEXT_MAX, TAG_LEN, TARGET_MAX, TREE_ENTRIES_MAX,
-    XATTRS_MAX,
+    LEASE_LEN_MAX, MARK_NAMES_MAX, NAME_MAX, NODE_EXTENTS_MAX, PACK_ALIGN, PACK_BLOCKS_MAX, PACK_CHUNKS_MAX,
+    PACK_LEN_MAX, RECORD_LEN_MAX, SEGMENT_PLAIN, SNAPSHOT_ITEMS_MAX, SNAPSHOT_TEXT_MAX, TAG_LEN, TARGET_MAX,
+    TREE_ENTRIES_MAX, XATTRS_MAX,
 };
 use nightjar::format::{
     BLOCK_PREFIX_LEN, BLOCK_RECORD_LEN, CHUNK_RECORD_LEN, Class, CodecId, INDEX_PREFIX_LEN, KDF_LEN, NodeKind,
@@ -108,6 +108,7 @@ fn limits_are_those_of_the_document() {
         ("segments of an index object", u64::from(INDEX_SEGMENTS_MAX)),
         ("bytes of a snapshot, config or key slot", RECORD_LEN_MAX),
         ("bytes of a lease", LEASE_LEN_MAX),
+        ("names in each list of a mark, leases in a census", MARK_NAMES_MAX as u64),
         ("entries of a tree chunk", TREE_ENTRIES_MAX as u64),
         ("extents in a node", NODE_EXTENTS_MAX as u64),
         ("inline content", INLINE_MAX as u64),

@@ -3,9 +3,9 @@
 use nightjar::codec::{Compression, Compressor};
 use nightjar::crypto::RecoveryKey;
 use nightjar::format::{
-    BlockRecord, ChunkId, ChunkRecord, ChunkSizes, Class, Config, Content, Extent, FailedItem, Header, IndexTable,
-    IndexedPack, Kdf, Keyring, Lease, Node, NodeKind, PackKind, PackTable, Snapshot, Statistics, Suite, Time, Trailer,
-    TreeChunk, Xattr,
+    BlockRecord, Census, ChunkId, ChunkRecord, ChunkSizes, Class, Config, Content, Extent, FailedItem, Header,
+    Honoured, IndexTable, IndexedPack, Kdf, Keyring, Lease, Mark, Node, NodeKind, PackKind, PackTable, Snapshot,
+    Statistics, Suite, Time, Trailer, TreeChunk, Xattr,
 };
 use std::collections::BTreeMap;
 use zeroize::Zeroizing;
@@ -19,16 +19,22 @@ pub(crate) fn seeds(name: &str) -> Vec<Vec<u8>> {
     let id = "0f".repeat(16);
     match name {
         "block" => blocks(),
+        "census" => vec![Census { mark: [1; 32], leases: vec![([2; 16], 3), ([4; 16], 5)] }.to_bytes()],
         "compression" => texts(&["off", "fast", "auto", "better", "max", "lz4", "zstd:19", "deflate:1"]),
         "config" => vec![config().to_bytes()],
         "exclude" => texts(&["*.o\na.o\ndir/a.o", "/**/b*[!x[:alpha:]]/**\na/b1/c\nx", "!a\\ b/\na b", "ÄÖ?\näöx"]),
         "exclude_file" => texts(&["# rules\r\n*.o\r\n!keep.o\n/target/\n", "\u{feff}a/**/b\n\\#x\n"]),
         "footer" => vec![footer()],
         "header" => vec![header(Class::Pack).to_bytes().to_vec(), header(Class::Index).to_bytes().to_vec()],
+        "honoured" => vec![Honoured { lease: [1; 16], snapshots: vec![[2; 32], [3; 32]] }.to_bytes()],
         "index" => [IndexTable::default(), index()].iter().map(IndexTable::to_bytes).collect(),
         "kdf" => [Kdf::STANDARD, Kdf::STRONG, Kdf::Key].map(|kdf| kdf.to_bytes().to_vec()).into(),
         "keyring" => vec![keyring().to_bytes().to_vec()],
         "lease" => vec![lease().to_bytes()],
+        "mark" => {
+            let created = Time { seconds: 1, nanos: 2 };
+            vec![Mark { created, packs: vec![[3; 32]], forgotten: vec![[4; 32]], gone: vec![[5; 32]] }.to_bytes()]
+        }
         "object_name" => texts(&[&hash, &format!("{id}-0"), &format!("{id}-end"), &format!("{id}-honoured")]),
         "recovery_key" => {
             let key = RecoveryKey::new(Zeroizing::new([7; 32]));
@@ -146,6 +152,7 @@ fn snapshot() -> Snapshot {
         sequence: 5,
         previous: Some([6; 32]),
         lamport: 7,
+        original: Some([8; 32]),
     }
 }
 

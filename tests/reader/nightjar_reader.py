@@ -305,7 +305,8 @@ SNAPSHOT_RECORD = {
     5: (array(raw(0, MAX_RECORD)), NEED), 6: (array(text), MAY), 7: (ID, NEED), 8: (ID, MAY), 9: (text, NEED),
     10: (array(text), MAY), 11: (lambda v: type(v) is dict, NEED),
     12: (array(fields(raw(0, MAX_RECORD), text), 10_000), MAY), 13: (boolean, MAY), 14: (raw(16, 16), NEED),
-    15: (raw(16, 16), NEED), 16: (u(64), NEED), 17: (ID, MAY), 18: (u(64), NEED)}
+    15: (raw(16, 16), NEED), 16: (u(64), NEED), 17: (ID, MAY), 18: (u(64), NEED), 19: (ID, MAY)}
+HONOURED_RECORD = {0: (raw(16, 16), NEED), 1: (lambda v: type(v) is bytes and len(v) % 32 == 0, NEED)}
 NODE = {
     0: (name_ok, NEED), 1: (lambda v: integer(v) and FILE <= v <= SOCKET, NEED),
     2: (lambda v: u(32)(v) and v <= 0o7777, NEED), 3: (u(32), NEED), 4: (u(32), NEED), 5: (text, MAY), 6: (text, MAY),
@@ -779,6 +780,25 @@ class Repository:
             if total != length or length == 0:
                 raise Damaged("length in an extent branch")
 
+    # ---- leases (ch. 12): {lease: names of its snapshots that count}, of those that a sweep settled
+    def settled(self):
+        found = {}
+        try:
+            names = os.listdir(os.path.join(self.root, "leases"))
+        except (FileNotFoundError, NotADirectoryError):
+            return found
+        for name in names:
+            if not re.fullmatch("[0-9a-f]{32}-honoured", name):
+                continue
+            found[name[:32]] = []
+            try:
+                data, _ = self.read_file("leases/" + name, 0, MAX_RECORD)
+                honoured = check_record(cbor(data), HONOURED_RECORD)[1]
+                found[name[:32]] = [honoured[at:at + 32].hex() for at in range(0, len(honoured), 32)]
+            except Damaged as e:
+                report("leases/" + name, e)
+        return found
+
     # ---- snapshots (ch. 11)
     def snapshots(self):
         """[(name, record)], the newest last."""
@@ -788,6 +808,8 @@ class Repository:
                 found.append((name, self.read_record("snapshots", name, SNAPSHOT, N_SNAPSHOT, SNAPSHOT_RECORD)))
             except Damaged as e:
                 report("snapshots/" + name, e)
+        settled = self.settled()
+        found = [s for s in found if s[0] in settled.get(s[1][14].hex(), [s[0]])]
         return sorted(found, key=lambda s: (s[1][18], s[1][0], s[0]))
 
     def snapshot(self, wanted):

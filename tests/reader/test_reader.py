@@ -398,6 +398,27 @@ class RoundTrip(Case):
         self.restore(snap=second[:8])
         self.assertEqual(self.run_reader("ls", "ffffffffffffff")[0], 1)
 
+    def test_snapshots_of_a_settled_lease(self):
+        w = Writer(self.repo)
+        w.base()
+        root = w.tree({0: 1, 1: []})
+        w.finish(root, lamport=1)
+        honoured = os.path.basename(w.snapshot(root, lamport=2, extra={14: b"L" * 16}))
+        w.snapshot(root, lamport=3, extra={14: b"L" * 16})
+        w.snapshot(root, lamport=4, extra={14: b"M" * 16, 19: bytes(32)})
+        self.assertEqual(len(self.run_reader("snapshots")[1].splitlines()), 4)
+        path = os.path.join(self.repo, "leases", (b"L" * 16).hex() + "-honoured")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as f:
+            f.write(record({0: b"L" * 16, 1: bytes.fromhex(honoured)}))
+        code, out, _ = self.run_reader("snapshots")
+        self.assertEqual((code, len(out.splitlines())), (0, 3))
+        self.assertIn(honoured[:12], out.decode())
+        with open(path, "wb") as f:
+            f.write(b"nothing")
+        code, out, _ = self.run_reader("snapshots")
+        self.assertEqual((code, len(out.splitlines())), (4, 2))
+
     def test_password_file_and_codecs(self):
         Writer(self.repo).base()
         del os.environ["NIGHTJAR_PASSWORD"]
