@@ -13,6 +13,7 @@ pub mod crypto;
 pub mod engine;
 pub mod files;
 pub mod format;
+pub mod prune;
 pub mod repo;
 pub mod restore;
 pub mod storage;

@@ -2,6 +2,11 @@
 //! everything acknowledged is there to the last byte, every visible snapshot is complete, and the operation run again ends well.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first thing that fails")]
 
+#[path = "crash/hook.rs"]
+mod hook;
+#[path = "crash/removal.rs"]
+mod removal;
+
 use nightjar::archive::{
     About, ArchiveError, BackupReport, BackupRequest, ParentChoice, Source, Stream, Watch, backup,
 };
@@ -151,10 +156,20 @@ fn cut_everywhere<T, E: std::fmt::Debug>(
     operation: impl Fn(Arc<dyn Storage>) -> Result<T, E>,
     check: impl Fn(&Arc<dyn Storage>, bool),
 ) {
+    cut_everywhere_of(3, before, operation, check);
+}
+
+/// The same for an operation that makes at least `least` changing calls.
+fn cut_everywhere_of<T, E: std::fmt::Debug>(
+    least: u64,
+    before: &MemoryStorage,
+    operation: impl Fn(Arc<dyn Storage>) -> Result<T, E>,
+    check: impl Fn(&Arc<dyn Storage>, bool),
+) {
     let whole = FaultStorage::new(before.snapshot());
     operation(Arc::new(whole.clone())).unwrap();
     let changes = whole.changes();
-    assert!(changes >= 3, "an operation that changes next to nothing proves nothing");
+    assert!(changes >= least, "an operation that changes next to nothing proves nothing");
     let mut cut = 0;
     for nth in 1..=changes {
         for moment in [Moment::Before, Moment::After] {

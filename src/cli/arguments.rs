@@ -103,6 +103,12 @@ pub(super) enum Verb {
     /// Get files back from a snapshot
     #[command(after_help = help::RESTORE)]
     Restore(commands::restore::Args),
+    /// Take snapshots away, by name or by rules, and bring them back
+    #[command(after_help = help::FORGET)]
+    Forget(Box<commands::forget::Args>),
+    /// Remove what no snapshot needs any more
+    #[command(after_help = help::PRUNE)]
+    Prune(commands::prune::Args),
     /// Say what the repository holds and how much space it takes
     #[command(after_help = help::STATS)]
     Stats(commands::stats::Args),
@@ -123,7 +129,7 @@ pub(super) enum Verb {
 impl Verb {
     /// Whether a signal asks it to stop instead of ending the process.
     pub(super) fn stops_cleanly(&self) -> bool {
-        matches!(self, Self::Backup(_) | Self::Restore(_) | Self::Demo(_) | Self::Bench(_))
+        matches!(self, Self::Backup(_) | Self::Restore(_) | Self::Demo(_) | Self::Bench(_) | Self::Prune(_))
     }
 }
 

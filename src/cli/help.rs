@@ -35,6 +35,7 @@ EXIT STATUS
     3  done, but some items failed     15  no space left
     4  damage found                   130  stopped by SIGINT
    10  no repository there            143  stopped by SIGTERM
+   11  somebody else is at work
 
 SNAPSHOTS
   0a1b2c3d           the one whose id begins so
@@ -142,3 +143,31 @@ EXIT STATUS
 
 EXAMPLE
   nightjar bench --codecs zstd:3,deflate:1 --block-sizes 64K,512K --jobs 1,8 --explain --html bench.html";
+
+pub(super) const PRUNE: &str = "\
+What no snapshot needs is removed in two steps. A prune marks it, and copies what is needed out of packs that hold little \
+of it; a later prune removes what was marked, once the grace has passed and every backup that was at work when the mark was put has ended. \
+So it never hurts a backup, never waits for one, and no backup waits for it. Forgotten snapshots can be brought back \
+until their mark is swept. What cannot be read stops it. Run it nightly, on one host.
+
+EXIT STATUS
+  0 done; 2 wrong options; 4 something cannot be read, and nothing was removed; 10 no repository; 11 another prune is at
+  work; 12 wrong password; 13 storage out of reach; 15 no space; 130, 143 stopped by a signal
+
+EXAMPLE
+  nightjar --repo /srv/repo prune --max-unused 5% --max-repack 10%";
+
+pub(super) const FORGET: &str = "\
+Rules count within groups: the snapshots of a job, or of a host and its paths where there is no job. A snapshot that any \
+rule keeps is kept, and the reason is shown. What is newest goes by the order of the backups, not by clocks. Snapshots that are partial or \
+from the future are counted by no rule and removed by none; a group is not emptied without --allow-empty. Space comes \
+back with `nightjar prune`; until it has swept, --undo brings a snapshot back, under a new id.
+
+A suggestion: --keep-last 3 --keep-daily 7 --keep-weekly 5 --keep-monthly 12 --keep-yearly 3
+
+EXIT STATUS
+  0 done; 1 no such snapshot; 2 wrong options; 4 a snapshot cannot be read, and nothing was forgotten; 10 no repository;
+  11 an undo came too late; 12 wrong password; 13 storage out of reach; 15 no space
+
+EXAMPLE
+  nightjar --repo /srv/repo forget --job nightly --keep-daily 7 --keep-weekly 5 --keep-monthly 12";

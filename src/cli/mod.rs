@@ -78,6 +78,8 @@ fn run(arguments: &Arguments, variables: &Variables, output: &Arc<Output>) -> Re
         Verb::Restore(args) => commands::restore::run(args, &context),
         Verb::Demo(args) => commands::demo::run(args, &context),
         Verb::Bench(args) => commands::bench::run(args, &context),
+        Verb::Forget(args) => commands::forget::run(args, &context),
+        Verb::Prune(args) => commands::prune::run(args, &context),
         Verb::Init(args) => commands::init::run(args, &context),
         Verb::Snapshots(args) => commands::snapshots::run(args, &context),
         Verb::Ls(args) => commands::ls::run(args, &context),

@@ -19,6 +19,8 @@ pub enum CommandError {
     Failed(Report),
     /// Stored data is damaged.
     Damage(Report),
+    /// Somebody else is at work.
+    Busy(Report),
     /// The place that a restore writes to is full.
     NoSpace(Report),
     /// The repository.
@@ -107,6 +109,12 @@ impl CommandError {
         Self::Damage(report(what, because, hint))
     }
 
+    /// Somebody else is at work.
+    #[must_use]
+    pub fn busy(what: impl Into<String>, because: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Busy(report(what, because, hint))
+    }
+
     /// How the process ends.
     #[must_use]
     pub fn exit(&self) -> Exit {
@@ -116,6 +124,7 @@ impl CommandError {
             Self::Failed(_) | Self::Output(_) => Exit::Failed,
             Self::Damage(_) => Exit::Damage,
             Self::NoSpace(_) => Exit::NoSpace,
+            Self::Busy(_) => Exit::Lease,
             Self::Repo(error) => exit_of(error),
             Self::Interrupted(signal) => Exit::Signal(u8::try_from(*signal).unwrap_or(0)),
         }
@@ -135,6 +144,7 @@ impl CommandError {
             | Self::Password(report)
             | Self::Failed(report)
             | Self::Damage(report)
+            | Self::Busy(report)
             | Self::NoSpace(report) => report.clone(),
             Self::Repo(error) => report_of(error),
             Self::Output(error) => report(

@@ -49,10 +49,36 @@ pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
     span.map(Duration::from_secs).ok_or_else(wrong)
 }
 
+/// A share: a number of percent with at most one decimal, in thousandths.
+///
+/// # Errors
+/// A sentence that says what is possible.
+pub(super) fn parse_share(text: &str) -> Result<u32, String> {
+    let wrong = || format!("`{text}` is no share; write percents from 0% to 100%, such as 5% or 2.5%");
+    let digits = text.strip_suffix('%').ok_or_else(wrong)?;
+    let (whole, tenth) = digits.split_once('.').unwrap_or((digits, "0"));
+    let plain = |text: &str, most: usize| (1..=most).contains(&text.len()) && text.bytes().all(|b| b.is_ascii_digit());
+    if !plain(whole, 3) || !plain(tenth, 1) {
+        return Err(wrong());
+    }
+    let thousandths = whole.parse::<u32>().map_err(|_| wrong())? * 10 + tenth.parse::<u32>().map_err(|_| wrong())?;
+    if thousandths <= 1000 { Ok(thousandths) } else { Err(wrong()) }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{parse_duration, parse_size, parse_small_size};
+    use super::{parse_duration, parse_share, parse_size, parse_small_size};
     use std::time::Duration;
+
+    #[test]
+    fn shares_are_percents() {
+        for (text, thousandths) in [("0%", 0), ("5%", 50), ("2.5%", 25), ("100%", 1000)] {
+            assert_eq!(parse_share(text), Ok(thousandths));
+        }
+        for bad in ["", "%", "5", "101%", "100.1%", "-1%", "1.25%", "nan%", "1e1%", " 5%"] {
+            assert!(parse_share(bad).is_err(), "{bad}");
+        }
+    }
 
     #[test]
     fn time_spans_have_units() {

@@ -5,11 +5,17 @@
 use super::{RepoError, Repository, object};
 use crate::crypto::ObjectKey;
 use crate::format::limits::{HEADER_LEN, INDEX_SEGMENTS_MAX, SEGMENT_PLAIN, TAG_LEN};
-use crate::format::{BlockRecord, ChunkId, Class, Header, IndexTable, IndexedPack, PackKind, Part, segment_lens};
+use crate::format::{
+    BlockRecord, ChunkId, ChunkRecord, Class, Header, IndexTable, IndexedPack, PackKind, Part, segment_lens,
+};
 use crate::storage::{Folder, ObjectMeta, ObjectName};
 use hashbrown::HashTable;
 use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 use std::sync::{Arc, OnceLock};
+
+/// How often the index is listed again when objects vanish while it is read.
+const LISTINGS: usize = 3;
 
 /// One pack.
 #[derive(Debug)]
@@ -17,6 +23,7 @@ pub(super) struct PackEntry {
     pub(super) name: [u8; 32],
     pub(super) header: Header,
     pub(super) length: u32,
+    first_block: u32,
     key: OnceLock<Result<Arc<ObjectKey>, String>>,
 }
 
@@ -33,6 +40,21 @@ struct ChunkEntry {
     id: ChunkId,
     length: u32,
     block: u32,
+}
+
+/// One pack as prune looks at it.
+#[derive(Clone, Debug)]
+pub struct PackView {
+    /// Its number in the index.
+    pub number: u32,
+    /// Its name.
+    pub name: [u8; 32],
+    /// What it holds.
+    pub kind: PackKind,
+    /// Its length in bytes.
+    pub length: u32,
+    /// Numbers of its blocks.
+    pub blocks: Range<u32>,
 }
 
 /// Where one copy of a chunk lies.
@@ -104,9 +126,21 @@ impl Index {
     }
 
     fn load_without(repository: &Repository, lost: &HashSet<[u8; 32]>) -> Result<Self, RepoError> {
+        // A prune replaces index objects: one that is gone when it is read has a successor in a new listing.
+        for _ in 0..LISTINGS {
+            if let Some(index) = Self::load_listed(repository, lost, true)? {
+                return Ok(index);
+            }
+        }
+        Ok(Self::load_listed(repository, lost, false)?.unwrap_or_default())
+    }
+
+    /// Reads what one listing shows; `None` when `strict` and something of it is gone.
+    fn load_listed(repository: &Repository, lost: &HashSet<[u8; 32]>, strict: bool) -> Result<Option<Self>, RepoError> {
         let (mut index, mut good) = (Self::default(), 0);
         for meta in object::list(&**repository.storage(), Folder::Index)? {
             match load_one(repository, &meta) {
+                Err(error) if strict && error.is_not_found() => return Ok(None),
                 Ok(table) => {
                     good += 1;
                     index.chunks.reserve(table.packs.iter().map(|pack| pack.table.chunks.len()).sum());
@@ -119,11 +153,11 @@ impl Index {
             }
         }
         only_some_failed(good, &mut index.damaged)?;
-        Ok(index)
+        Ok(Some(index))
     }
 
     fn add_pack(&mut self, pack: IndexedPack) {
-        let number = small(self.packs.len());
+        let (number, first_block) = (small(self.packs.len()), small(self.blocks.len()));
         if self.by_name.contains_key(&pack.name) {
             return;
         }
@@ -140,7 +174,7 @@ impl Index {
             }
         }
         let (name, header, length) = (pack.name, pack.header, pack.length);
-        self.packs.push(PackEntry { name, header, length, key: OnceLock::new() });
+        self.packs.push(PackEntry { name, header, length, first_block, key: OnceLock::new() });
     }
 
     /// Whether some pack that can be built on holds the chunk.
@@ -226,6 +260,44 @@ impl Index {
         self.packs.iter().map(|pack| (ObjectName::hashed(Folder::Packs, &pack.name), u64::from(pack.length)))
     }
 
+    /// The number of a chunk, the same for all its copies, below the number of chunks in [`counts`](Self::counts).
+    #[must_use]
+    pub fn ordinal(&self, id: &ChunkId) -> Option<u32> {
+        self.table.find(hash(id), |n| self.chunks[*n as usize].id == *id).copied()
+    }
+
+    /// How many copies of a chunk there are.
+    #[must_use]
+    pub fn copies(&self, id: &ChunkId) -> usize {
+        self.table.iter_hash(hash(id)).filter(|n| self.chunks[**n as usize].id == *id).count()
+    }
+
+    /// The packs by number.
+    pub fn pack_views(&self) -> impl Iterator<Item = PackView> + '_ {
+        let ends = self.packs.iter().skip(1).map(|pack| pack.first_block).chain([small(self.blocks.len())]);
+        (0..).zip(self.packs.iter().zip(ends)).map(|(number, (pack, end))| PackView {
+            number,
+            name: pack.name,
+            kind: pack.header.kind.unwrap_or(PackKind::Data),
+            length: pack.length,
+            blocks: pack.first_block..end,
+        })
+    }
+
+    /// The chunks of a block, in their order.
+    pub fn block_chunks(&self, block: u32) -> impl Iterator<Item = ChunkRecord> + '_ {
+        let entry = self.blocks[block as usize];
+        let first = entry.first_chunk as usize;
+        let chunks = &self.chunks[first..first + usize::from(entry.record.chunks)];
+        chunks.iter().map(|chunk| ChunkRecord { id: chunk.id, length: chunk.length })
+    }
+
+    /// Whether nothing new may be built on the pack.
+    #[must_use]
+    pub fn is_avoided(&self, pack: u32) -> bool {
+        self.avoided.contains(&pack)
+    }
+
     /// Index objects that could not be read.
     #[must_use]
     pub fn damaged(&self) -> &[RepoError] {
@@ -241,7 +313,8 @@ pub(super) fn only_some_failed(good: usize, damaged: &mut Vec<RepoError>) -> Res
     Ok(())
 }
 
-fn load_one(repository: &Repository, meta: &ObjectMeta) -> Result<IndexTable, RepoError> {
+/// Reads one index object.
+pub(super) fn load_one(repository: &Repository, meta: &ObjectMeta) -> Result<IndexTable, RepoError> {
     let limit = HEADER_LEN + INDEX_SEGMENTS_MAX as usize * (SEGMENT_PLAIN + TAG_LEN);
     let bytes = object::load(&**repository.storage(), &meta.name, limit as u64)?;
     let header = object::header(&meta.name, &bytes, Class::Index)?;

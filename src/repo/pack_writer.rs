@@ -127,6 +127,17 @@ impl PackWriter {
         Ok(laid)
     }
 
+    /// Gives a block that was opened elsewhere, `plain_len` bytes of `chunks`, a place in a pack; it is to be sealed with the
+    /// key and number that are given, as it is.
+    pub(super) fn adopt(
+        &mut self,
+        repository: &Repository,
+        chunks: Vec<ChunkRecord>,
+        plain_len: u32,
+    ) -> Result<LaidBlock, RepoError> {
+        self.place(repository, Bytes::new(), chunks, plain_len)
+    }
+
     /// Ends the open block, if there is one, and gives it a place in a pack.
     pub(super) fn lay(&mut self, repository: &Repository) -> Result<Option<LaidBlock>, RepoError> {
         if self.chunks.is_empty() {
@@ -134,6 +145,17 @@ impl PackWriter {
         }
         let plain = std::mem::take(&mut self.plain).freeze();
         let chunks = std::mem::take(&mut self.chunks);
+        let plain_len = u32::try_from(plain.len()).expect("a block is within its limit");
+        self.place(repository, plain, chunks, plain_len).map(Some)
+    }
+
+    fn place(
+        &mut self,
+        repository: &Repository,
+        plain: Bytes,
+        chunks: Vec<ChunkRecord>,
+        plain_len: u32,
+    ) -> Result<LaidBlock, RepoError> {
         if self.packs.back().is_none_or(|pack| pack.closing || pack.chunks + chunks.len() > PACK_CHUNKS_MAX) {
             self.close_last();
             self.begin(repository, &chunks)?;
@@ -142,11 +164,11 @@ impl PackWriter {
         let number = pack.next_number;
         pack.next_number += 1;
         pack.in_flight += 1;
-        pack.plain_in_flight += plain.len() as u64;
+        pack.plain_in_flight += u64::from(plain_len);
         pack.chunks += chunks.len();
         let laid = LaidBlock { pack: pack.serial, number, key: Arc::clone(&pack.key), plain, chunks };
         self.close_when_full();
-        Ok(Some(laid))
+        Ok(laid)
     }
 
     fn begin(&mut self, repository: &Repository, chunks: &[ChunkRecord]) -> Result<(), RepoError> {

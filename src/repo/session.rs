@@ -4,19 +4,14 @@
 use super::lease::HeldLease;
 use super::pack_writer::{LaidBlock, PackWriter};
 use super::upload::Uploads;
-use super::{Index, Marks, RepoError, Repository, index, marks};
-use crate::codec::Compression;
+use super::{Index, Marks, RepoError, Repository, marks};
+use crate::codec::{Compression, Decompressor};
 use crate::engine::{Done, Engine, Job, Lane, Operation};
-use crate::format::{ChunkId, ChunkRecord, IndexTable, IndexedPack, PackKind, pack_len};
-use crate::storage::{Folder, ObjectName, PutMode};
-use bytes::Bytes;
+use crate::format::{ChunkId, ChunkRecord, IndexedPack, PackKind, Part};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
-
-/// An index object is ended at about this many bytes.
-const INDEX_OBJECT_LEN: usize = 48 << 20;
 
 /// How a session works.
 #[derive(Clone, Debug)]
@@ -55,6 +50,9 @@ pub struct Session {
     tree: PackWriter,
     uploads: Uploads,
     unindexed: Vec<IndexedPack>,
+    /// Packs of this session that index objects name.
+    indexed: HashSet<[u8; 32]>,
+    decompressor: Decompressor,
     stored: Stored,
     /// Last, so that it is dropped, and thereby ended, when nothing is on its way any more.
     lease: Option<HeldLease>,
@@ -119,6 +117,8 @@ impl Session {
             tree: PackWriter::new(PackKind::Tree, block, config.tree_pack),
             uploads: Uploads::start(repository.storage(), options.uploads)?,
             unindexed: Vec::new(),
+            indexed: HashSet::new(),
+            decompressor: Decompressor::new(),
             stored: Stored::default(),
             repository: Arc::clone(repository),
             options,
@@ -157,6 +157,11 @@ impl Session {
         if self.index.contains(&id) || !self.new.insert(id) {
             return Ok(false);
         }
+        self.store(kind, id, chunk)?;
+        Ok(true)
+    }
+
+    fn store(&mut self, kind: PackKind, id: ChunkId, chunk: &[u8]) -> Result<(), RepoError> {
         self.stored.chunks += 1;
         self.stored.plain += chunk.len() as u64;
         if !self.options.dry_run {
@@ -165,7 +170,63 @@ impl Session {
                 self.submit(kind, laid)?;
             }
         }
-        Ok(true)
+        Ok(())
+    }
+
+    /// Stores a chunk that the repository has, in a new pack, because the one it lies in is to be removed; says whether this
+    /// session has not done so yet.
+    ///
+    /// # Errors
+    /// As [`add`](Self::add).
+    pub fn store_again(&mut self, kind: PackKind, id: ChunkId, chunk: &[u8]) -> Result<bool, RepoError> {
+        let again = self.new.insert(id);
+        if again {
+            self.store(kind, id, chunk)?;
+        }
+        Ok(again)
+    }
+
+    /// Stores a block that the repository has, in a new pack: decrypted and encrypted again, but not compressed again.
+    /// `number` is that of the block in [`index`](Self::index). Gives its plain length in bytes.
+    ///
+    /// # Errors
+    /// When it cannot be read; the storage.
+    pub fn store_block_again(&mut self, kind: PackKind, number: u32) -> Result<u32, RepoError> {
+        let index = Arc::clone(&self.index);
+        let place = index.block_place(number);
+        let mut block = self.repository.storage().get_range(&place.pack, place.range.clone())?.to_vec();
+        let key = index.key_of(&self.repository, number)?;
+        let damaged = |reason: String| {
+            RepoError::damaged(&place.pack, format!("block at offset {}: {reason}", place.range.start))
+        };
+        let opened = key.open(Part::Block, u64::from(index.block(number).record.number), &mut block);
+        opened.map_err(|error| damaged(error.to_string()))?;
+        // What is moved unread today is lost tomorrow: it must be what the index says.
+        let chunks: Vec<ChunkRecord> = index.block_chunks(number).collect();
+        let plain = self.decompressor.decompress(block.clone(), place.plain_len);
+        let plain = plain.map_err(|error| damaged(error.to_string()))?;
+        let mut rest = &plain[..];
+        for chunk in &chunks {
+            let split = rest.split_at_checked(chunk.length as usize);
+            let (bytes, behind) = split.ok_or_else(|| damaged("it is too short".to_owned()))?;
+            if self.repository.keys().id(kind, bytes) != chunk.id {
+                return Err(damaged(format!("chunk {} has other bytes", chunk.id)));
+            }
+            rest = behind;
+        }
+        self.new.extend(chunks.iter().map(|chunk| chunk.id));
+        let writer = if kind == PackKind::Data { &mut self.data } else { &mut self.tree };
+        let laid = writer.adopt(&self.repository, chunks, place.plain_len)?;
+        laid.key.seal(Part::Block, u64::from(laid.number), &mut block);
+        writer.sealed(laid.pack, laid.number, laid.chunks, block);
+        self.turn(Duration::ZERO)?;
+        Ok(place.plain_len)
+    }
+
+    /// Names of the packs that this session has put and that an index object names.
+    #[must_use]
+    pub fn indexed(&self) -> &HashSet<[u8; 32]> {
+        &self.indexed
     }
 
     /// Stores a tree chunk and gives its id.
@@ -259,19 +320,10 @@ impl Session {
     }
 
     fn put_index(&mut self) -> Result<(), RepoError> {
-        let mut packs = std::mem::take(&mut self.unindexed).into_iter().peekable();
-        while packs.peek().is_some() {
-            let mut table = IndexTable::default();
-            let mut length = 0;
-            while let Some(pack) = packs.next_if(|pack| length == 0 || length + pack_len(pack) < INDEX_OBJECT_LEN) {
-                length += pack_len(&pack);
-                table.packs.push(pack);
-            }
-            let object = index::seal(&self.repository, &table)?;
-            self.stored.stored += object.len() as u64;
-            let name = ObjectName::hashed(Folder::Index, blake3::hash(&object).as_bytes());
-            self.repository.storage().put(&name, &[Bytes::from(object)], PutMode::Keep)?;
-        }
+        let packs = std::mem::take(&mut self.unindexed);
+        let names: Vec<_> = packs.iter().map(|pack| pack.name).collect();
+        self.stored.stored += self.repository.put_index(packs)?.iter().map(|meta| meta.length).sum::<u64>();
+        self.indexed.extend(names);
         Ok(())
     }
 

@@ -84,8 +84,10 @@ impl SnapshotList {
     pub fn load(repository: &Repository) -> Result<Self, RepoError> {
         let mut list = Self::default();
         for meta in object::list(&**repository.storage(), Folder::Snapshots)? {
-            match load_one(repository, &meta.name) {
+            match open_snapshot(repository, &meta.name) {
                 Ok(snapshot) => list.snapshots.push(snapshot),
+                // It was forgotten since it was listed.
+                Err(error) if error.is_not_found() => {}
                 Err(error) if error.is_of_one_object() => list.damaged.push(error),
                 Err(error) => return Err(error),
             }
@@ -116,7 +118,8 @@ impl SnapshotList {
     }
 }
 
-fn load_one(repository: &Repository, name: &ObjectName) -> Result<NamedSnapshot, RepoError> {
+/// Reads one snapshot, forgotten or not.
+pub(super) fn open_snapshot(repository: &Repository, name: &ObjectName) -> Result<NamedSnapshot, RepoError> {
     let bytes = object::load_record(&**repository.storage(), name)?;
     let record = object::open_record(repository.keys(), name, &bytes, Class::Snapshot)?;
     let snapshot = Snapshot::from_bytes(&record).map_err(|error| RepoError::format(name, &error))?;

@@ -1,0 +1,216 @@
+//! Floor 7: removing what no snapshot needs, in two phases with a grace between them (`repo-format.md`, chapters 12 and
+//! 15; `ARCHITECTURE.md`, "Removing").
+//!
+//! One run sweeps the marks whose grace has passed, then copies what is needed out of packs that hold little of it, and
+//! marks what is left over. Whatever cannot be read stops it: "could not read" is never "not needed".
+
+mod live;
+mod plan;
+mod request;
+pub mod retention;
+mod sweep;
+mod turn;
+
+pub use plan::{Plan, Share};
+pub use request::{PruneError, PruneReport, PruneRequest};
+
+use crate::base::cancel::Cancel;
+use crate::engine::Engine;
+use crate::format::{Mark, PackKind};
+use crate::repo::{ChunkReader, LeaseId, Marks, RepoError, Repository, Session, SessionOptions, SnapshotList, leases};
+use crate::storage::{Folder, ObjectName};
+use live::Live;
+use std::collections::HashSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// Prunes.
+///
+/// # Errors
+/// [`PruneError`]; what was done until then stays done, and the next run goes on from there.
+pub fn prune(
+    repository: &Arc<Repository>,
+    engine: &dyn Engine,
+    request: &PruneRequest,
+    cancel: &Cancel,
+) -> Result<PruneReport, PruneError> {
+    let mut report = PruneReport::default();
+    if request.dry_run {
+        let run = Run { repository, request, cancel, own: [0; 16] };
+        sweep::look(&run, &mut report)?;
+        let (_, plan) = run.plan(engine)?;
+        report.plan = Some(plan);
+        return Ok(report);
+    }
+    let lease = turn::wait(repository, request, cancel)?;
+    let run = Run { repository, request, cancel, own: lease.id() };
+    if request.grace.is_zero() {
+        run.refuse_company(&[])?;
+    }
+    sweep::sweep(&run, &mut report)?;
+    let own = run.mark(engine, &mut report)?;
+    if request.grace.is_zero() {
+        run.refuse_company(&own)?;
+        sweep::sweep(&run, &mut report)?;
+    }
+    lease.end()?;
+    Ok(report)
+}
+
+/// What all steps of a run need.
+#[derive(Clone, Copy)]
+struct Run<'r> {
+    repository: &'r Arc<Repository>,
+    request: &'r PruneRequest,
+    cancel: &'r Cancel,
+    own: LeaseId,
+}
+
+impl Run<'_> {
+    fn check(&self) -> Result<(), PruneError> {
+        self.cancel.requested().map_or(Ok(()), |signal| Err(PruneError::Cancelled(signal)))
+    }
+
+    /// With no grace at all nobody else may be at work.
+    fn refuse_company(&self, own: &[LeaseId]) -> Result<(), PruneError> {
+        let others = leases(&**self.repository.storage())?.into_iter();
+        for (id, state) in others.filter(|(id, state)| state.is_live() && *id != self.own && !own.contains(id)) {
+            if !turn::is_dead(self.repository, &id, &state)? {
+                return Err(PruneError::Company(turn::describe(self.repository, &id, &state)?));
+            }
+        }
+        Ok(())
+    }
+
+    /// All snapshots that count, and everything they need.
+    fn live(
+        &self,
+        index: &Arc<crate::repo::Index>,
+        roots: &HashSet<crate::format::ChunkId>,
+    ) -> Result<Live, PruneError> {
+        if let Some(error) = index.damaged().first() {
+            return Err(PruneError::Unreadable(error.to_string()));
+        }
+        let mut live = Live::new(index);
+        let mut reader = ChunkReader::new(self.repository, index);
+        for root in roots {
+            self.check()?;
+            live.add_tree(*root, &mut reader, self.cancel)?;
+        }
+        Ok(live)
+    }
+
+    fn plan(&self, engine: &dyn Engine) -> Result<(Session, Plan), PruneError> {
+        let compression = self.repository.config().compression.parse().unwrap_or(crate::codec::Compression::AUTO);
+        let options = SessionOptions { compression, uploads: 2, dry_run: self.request.dry_run };
+        // Listed before the index is read: what appears later is no leftover.
+        let listed = self.packs()?;
+        let session = Session::start(self.repository, engine, options, "prune: copying")?;
+        let index = Arc::clone(session.index());
+        let list = SnapshotList::load(self.repository)?;
+        if let Some(error) = list.damaged.first() {
+            return Err(PruneError::Unreadable(error.to_string()));
+        }
+        let roots = list.snapshots.iter().map(|named| named.snapshot.root).collect();
+        let live = self.live(&index, &roots)?;
+        let mut plan = Plan::make(&index, &live, self.request, self.repository.config());
+        let marked: HashSet<_> =
+            Marks::load(self.repository)?.standing.iter().flat_map(|mark| mark.mark.packs.clone()).collect();
+        // A pack that no index object names may be one that a writer is about to name.
+        let alone = !leases(&**self.repository.storage())?
+            .iter()
+            .any(|(id, state)| state.is_live() && *id != self.own && *id != session.lease());
+        if alone && live.missing == 0 {
+            let known: HashSet<_> = index.pack_views().map(|pack| pack.name).collect();
+            plan.leftovers =
+                listed.into_iter().filter(|(name, _)| !known.contains(name) && !marked.contains(name)).collect();
+        }
+        plan.chunks_missing = live.missing;
+        Ok((session, plan))
+    }
+
+    fn packs(&self) -> Result<Vec<([u8; 32], u64)>, PruneError> {
+        let mut found = Vec::new();
+        let mut see = |meta: crate::storage::ObjectMeta| {
+            found.extend(meta.name.hash().map(|hash| (hash, meta.length)));
+            ControlFlow::Continue(())
+        };
+        self.repository.storage().list(Folder::Packs, &mut see).map_err(RepoError::from)?;
+        Ok(found)
+    }
+
+    /// Copies, then marks; gives the lease it copied under.
+    fn mark(&self, engine: &dyn Engine, report: &mut PruneReport) -> Result<Vec<LeaseId>, PruneError> {
+        let (mut session, plan) = self.plan(engine)?;
+        let own = vec![session.lease()];
+        let copied = self.copy(&mut session, &plan, report);
+        // What was copied counts even when the rest could not be.
+        session.checkpoint()?;
+        copied?;
+        let marked: HashSet<_> =
+            Marks::load(self.repository)?.standing.into_iter().flat_map(|mark| mark.mark.forgotten).collect();
+        let forgotten = self.repository.forgotten()?;
+        let names = |packs: &[Share]| packs.iter().map(|pack| pack.name).collect::<Vec<_>>();
+        let leftovers = plan.leftovers.iter().map(|(name, _)| *name).filter(|name| !session.indexed().contains(name));
+        let packs: Vec<_> = [names(&plan.dead), names(&plan.sparse), leftovers.collect()].concat();
+        let forgotten = forgotten.snapshots.iter().map(|named| named.name).filter(|name| !marked.contains(name));
+        let forgotten: Vec<_> = forgotten.collect();
+        if packs.is_empty() && forgotten.is_empty() {
+            report.plan = Some(plan);
+            session.end()?;
+            return Ok(own);
+        }
+        for (packs, forgotten) in in_pieces(&packs, &forgotten) {
+            let mark = Mark { created: self.repository.env().now(), packs, forgotten, gone: Vec::new() };
+            let name: ObjectName = self.repository.put_mark(&mark)?;
+            // The leases are listed after the mark stands, never before.
+            report.writers_seen = self.repository.put_census(&name, &[self.own, own[0]])?;
+            report.marked_packs += mark.packs.len();
+            report.marked_snapshots += mark.forgotten.len();
+        }
+        report.plan = Some(plan);
+        session.end()?;
+        Ok(own)
+    }
+
+    fn copy(&self, session: &mut Session, plan: &Plan, report: &mut PruneReport) -> Result<(), PruneError> {
+        let index = Arc::clone(session.index());
+        let mut reader = ChunkReader::new(self.repository, &index);
+        for pack in &plan.sparse {
+            for (block, needed) in &pack.blocks {
+                self.check()?;
+                if needed.is_empty() {
+                    continue;
+                }
+                if needed.len() == index.block_chunks(*block).count() {
+                    report.copied += u64::from(session.store_block_again(pack.kind, *block)?);
+                    continue;
+                }
+                for id in needed {
+                    let chunk = reader.read(pack.kind, id)?;
+                    session.store_again(pack.kind, *id, &chunk)?;
+                    report.rebuilt += chunk.len() as u64;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+type Names = Vec<[u8; 32]>;
+
+/// What is to be marked, in pieces that a mark can hold.
+fn in_pieces(packs: &[[u8; 32]], forgotten: &[[u8; 32]]) -> Vec<(Names, Names)> {
+    let most = crate::format::limits::MARK_NAMES_MAX;
+    let (mut packs, mut forgotten) = (packs.chunks(most), forgotten.chunks(most));
+    let mut pieces = Vec::new();
+    loop {
+        match (packs.next(), forgotten.next()) {
+            (None, None) => return pieces,
+            (a, b) => pieces.push((a.unwrap_or_default().to_vec(), b.unwrap_or_default().to_vec())),
+        }
+    }
+}
+
+/// Kinds of packs, data first.
+const KINDS: [PackKind; 2] = [PackKind::Data, PackKind::Tree];
