@@ -40,6 +40,8 @@ complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "backup" -d 'Save 
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "snapshots" -d 'List the snapshots'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "ls" -d 'List what is in a snapshot'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "restore" -d 'Get files back from a snapshot'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "forget" -d 'Take snapshots away, by name or by rules, and bring them back'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "prune" -d 'Remove what no snapshot needs any more'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "stats" -d 'Say what the repository holds and how much space it takes'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "bench" -d 'Measure how fast this host compresses and encrypts'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "demo" -d 'Show a whole backup and restore in a scratch folder'
@@ -132,6 +134,52 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -l json -d 'P
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -s l -l keep-last -d 'Keep the newest N of a group' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -s H -l keep-hourly -d 'Keep one for each of the N most recent hours that have one' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -s d -l keep-daily -d 'Days' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -s w -l keep-weekly -d 'ISO weeks' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -s m -l keep-monthly -d 'Months' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -s y -l keep-yearly -d 'Years' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l keep-within -d 'Keep all that are no older than this, such as 1y6m, 30d or 12h, before the newest of the group' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l keep-within-hourly -d 'One an hour of these' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l keep-within-daily -d 'One a day' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l keep-within-weekly -d 'One a week' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l keep-within-monthly -d 'One a month' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l keep-within-yearly -d 'One a year' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l keep-tag -d 'Keep what has all of these tags; may be given several times' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l keep-id -d 'Keep these snapshots' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l host -d 'Only snapshots of this host' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l job -d 'Only snapshots of this job' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l time-zone -d 'The time zone of days, weeks, months and years [default: that of this host]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l allow-empty -d 'Let a policy leave nothing of a group'
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l undo -d 'Bring forgotten snapshots back; possible until a prune has swept them'
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l list -d 'List what can be brought back'
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -s n -l dry-run -d 'Change nothing, only say what would be done'
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -l grace -d 'How long what was marked stays before it is removed; 0 marks and removes at once, and refuses while anybody writes' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -l wait -d 'How long to wait for another prune' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -l max-unused -d 'How much of the repository may stay unused; more than that is copied together' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -l max-repack -d 'How much of the repository one run may copy' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -s n -l dry-run -d 'Change nothing, only say what would be done'
+complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -s h -l help -d 'Print help'
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l engine -d 'Say what accelerator this host has and why it is used or not, instead of anything about a repository' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
@@ -196,14 +244,16 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand man" -l json -d 'Print
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s h -l help -d 'Print help'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "init" -d 'Make a repository'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "backup" -d 'Save files, or the output of a command, as a new snapshot'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "snapshots" -d 'List the snapshots'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "ls" -d 'List what is in a snapshot'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "restore" -d 'Get files back from a snapshot'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "stats" -d 'Say what the repository holds and how much space it takes'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "bench" -d 'Measure how fast this host compresses and encrypts'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "demo" -d 'Show a whole backup and restore in a scratch folder'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "completions" -d 'Print completions for a shell'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "man" -d 'Write the manual pages'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore stats bench demo completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "init" -d 'Make a repository'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "backup" -d 'Save files, or the output of a command, as a new snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "snapshots" -d 'List the snapshots'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "ls" -d 'List what is in a snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "restore" -d 'Get files back from a snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "forget" -d 'Take snapshots away, by name or by rules, and bring them back'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "prune" -d 'Remove what no snapshot needs any more'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "stats" -d 'Say what the repository holds and how much space it takes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "bench" -d 'Measure how fast this host compresses and encrypts'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "demo" -d 'Show a whole backup and restore in a scratch folder'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "completions" -d 'Print completions for a shell'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "man" -d 'Write the manual pages'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'

@@ -13,6 +13,7 @@ mod listing;
 mod memory;
 mod password;
 mod qat;
+mod removal;
 mod restore;
 mod roundtrip;
 mod usage;
