@@ -15,11 +15,11 @@ use std::sync::Arc;
 /// Bytes of a block of 64 KiB, sealed: what it holds, its prefix, its tag.
 const SEALED: usize = (64 << 10) + 4 + 16;
 
-/// A repository whose blocks are all of one length: files of 16 KiB, never cut, four in a block.
+/// A repository whose blocks are all of one length: files of 16 KiB, the least that can be cut off, four in a block.
 fn even() -> Place {
     let place = Place::empty();
     let words =
-        ["init", "--no-recovery-key", "--chunk-size", "4K/8K/16K", "--block-size", "64K", "--compression", "off"];
+        ["init", "--no-recovery-key", "--chunk-size", "16K/32K/64K", "--block-size", "64K", "--compression", "off"];
     place.run(&words).code(0);
     place
 }
