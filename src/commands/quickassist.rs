@@ -12,19 +12,34 @@ pub(super) fn start(settings: &QatSettings, context: &Context) -> Result<QatEngi
     for line in probe_lines(&probe) {
         context.output.reason(&line);
     }
-    if let Some(missing) = probe.missing {
+    let (engine, found) = bring_up(&probe, settings, context)?;
+    context.output.reason(&found);
+    Ok(engine)
+}
+
+/// Begins the use of a device that a probe found; gives what was found of library and instances, too.
+pub(super) fn bring_up(
+    probe: &Probe,
+    settings: &QatSettings,
+    context: &Context,
+) -> Result<(QatEngine, String), Missing> {
+    if let Some(missing) = probe.missing.clone() {
         return Err(missing);
     }
     let (api, library) =
         load(context.engine.library.as_deref()).map_err(|(library, error)| unloadable(&library, &error))?;
-    context.output.reason(&format!("library {}: {}", library.display(), api.version()));
     let engine = QatEngine::start(api, settings).map_err(|refusal| Missing {
         reason: format!("the library `{}` refuses: {refusal}", library.display()),
         hint: "see what the service `qat` and the kernel log say of the device; the CPU does the same work".to_owned(),
     })?;
     let instances = engine.instances().map_or("an unknown number of".to_owned(), |number| number.to_string());
-    context.output.reason(&format!("{instances} instances, {} workers", engine.workers()));
-    Ok(engine)
+    let workers = engine.workers();
+    let found = format!(
+        "quickassist library `{}`: {}, {instances} instances, {workers} workers",
+        library.display(),
+        api.version()
+    );
+    Ok((engine, found))
 }
 
 fn unloadable(library: &Path, error: &dyn std::fmt::Display) -> Missing {
@@ -32,14 +47,6 @@ fn unloadable(library: &Path, error: &dyn std::fmt::Display) -> Missing {
         reason: format!("the library `{}` cannot be used: {error}", library.display()),
         hint: "install QATzip, or name its file in the variable NIGHTJAR_QATZIP_LIB".to_owned(),
     }
-}
-
-/// One reason why QuickAssist is off, without starting it: what the probe and the loader say.
-pub(super) fn reason(probe: &Probe, context: &Context) -> Option<Missing> {
-    probe.missing.clone().or_else(|| {
-        let loaded = load(context.engine.library.as_deref());
-        loaded.err().map(|(library, error)| unloadable(&library, &error))
-    })
 }
 
 /// What was found, a line each.

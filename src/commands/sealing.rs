@@ -156,7 +156,7 @@ impl Sealing {
         let found = format!(
             "{deflate} at the accelerator {at_device:.0} MB/s, {compression} on the CPU {on_cpu:.0} MB/s: engine {choice}"
         );
-        context.output.detail(&format!("calibration: {found}"));
+        context.output.note(&format!("calibration: {found}"));
         let (engine, compression) =
             if faster { (Chosen::Qat(device), deflate) } else { (Chosen::Cpu(cpu), compression) };
         Ok(Self { engine, compression, calibration: Some(found) })
@@ -191,7 +191,7 @@ impl Sealing {
 }
 
 /// The settings of a device under the settings of this run.
-fn qat(level: i32, depth: usize, context: &Context) -> QatSettings {
+pub(super) fn qat(level: i32, depth: usize, context: &Context) -> QatSettings {
     let output = Arc::clone(&context.output);
     QatSettings {
         level,

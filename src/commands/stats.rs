@@ -1,6 +1,6 @@
 //! `nightjar stats`: what a repository holds and how much space it takes.
 
-use super::{CommandError, Context, EngineChoice, Exit, quickassist, when};
+use super::{CommandError, Context, EngineChoice, Exit, quickassist, sealing, when};
 use crate::base::hex;
 use crate::engine::qat::Probe;
 use crate::repo::{Index, NamedSnapshot, RepoError, Repository, SnapshotList};
@@ -81,13 +81,20 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
 /// What this host has besides its CPU.
 fn tell_engine(context: &Context) -> Result<Exit, CommandError> {
     let probe = Probe::of(&context.engine.root);
-    let missing = quickassist::reason(&probe, context);
     let output = &context.output;
+    // Until the library has begun nobody knows whether it will.
+    let (found, missing) = match quickassist::bring_up(&probe, &sealing::qat(1, 1, context), context) {
+        Ok((_, found)) => (Some(found), None),
+        Err(missing) => (None, Some(missing)),
+    };
     for line in quickassist::probe_lines(&probe) {
         output.line(&line)?;
     }
     match &missing {
-        None => output.line("quickassist can be used")?,
+        None => {
+            output.line(found.as_deref().unwrap_or_default())?;
+            output.line("quickassist can be used")?;
+        }
         Some(missing) => {
             output.line(&format!("quickassist is off: {}", missing.reason))?;
             output.line(&format!("  hint: {}", missing.hint))?;
@@ -100,6 +107,7 @@ fn tell_engine(context: &Context) -> Result<Exit, CommandError> {
     let mut record = quickassist::probe_record(&probe, missing.as_ref());
     record["type"] = json!("summary");
     record["command"] = json!("stats");
+    record["library"] = json!(found);
     output.record(&record)?;
     output.flush()?;
     Ok(Exit::Done)

@@ -184,7 +184,7 @@ fn auto_takes_the_device_for_deflate_and_tries_out_which_is_faster_otherwise() {
     let deflate = summary(with(&place, &simulator(), "instances=2", &words).code(0));
     assert_eq!(deflate["engine"]["name"], "qat");
     // So slow a device that no CPU is slower.
-    let words = ["-v", "backup", "--force", "source"];
+    let words = ["backup", "--force", "source"];
     let ended = with(&place, &simulator(), "base-us=200000", &words).code(0);
     assert!(ended.err().contains("calibration: deflate:1 at the accelerator"), "{}", ended.err());
     assert!(ended.err().contains("engine cpu"), "{}", ended.err());
@@ -212,6 +212,9 @@ fn what_was_found_is_told_to_those_who_ask() {
     }
     let ended = with(&place, &simulator(), "", &["stats", "--engine"]).code(0);
     assert!(ended.out().contains("quickassist can be used"), "{}", ended.out());
+    assert!(ended.out().contains("QATzip 1.3 or later, 1 instances"), "{}", ended.out());
+    let refused = with(&place, &simulator(), "init=101", &["stats", "--engine"]).code(0);
+    assert!(refused.out().contains("quickassist is off: the library") && refused.out().contains("answered -101"));
     assert!(ended.out().contains("Blocks that were offered to the device."), "{}", ended.out());
     fs::write(place.path("host/sys/bus/pci/devices/0000:6b:00.0/qat/state"), "down\n").unwrap();
     let found = summary(with(&place, &simulator(), "", &["--json", "stats", "--engine"]).code(0));

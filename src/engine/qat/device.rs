@@ -62,7 +62,7 @@ pub struct QatSettings {
     pub level: i32,
     /// Most workers; by default as many as the device has instances, or 16.
     pub workers: Option<usize>,
-    /// Jobs that each lane may have in flight.
+    /// Jobs that each lane may have in flight, at least; two for each worker if that is more.
     pub depth: usize,
     /// Threads on the CPU for all that is not for the device.
     pub threads: usize,
@@ -178,7 +178,8 @@ impl QatEngine {
             ended,
             stop: Some(stop),
             watchdog: Some(watchdog),
-            depth: settings.depth.max(1),
+            // One for the device and one that waits for it, for each worker.
+            depth: settings.depth.max(2 * (more + 1)),
             instances,
             workers: more + 1,
             software,
