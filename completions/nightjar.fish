@@ -47,6 +47,8 @@ complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "bench" -d 'Measur
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "demo" -d 'Show a whole backup and restore in a scratch folder'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "completions" -d 'Print completions for a shell'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "man" -d 'Write the manual pages'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "key" -d 'List, add, remove and change what opens the repository'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "repo" -d 'Show what the repository is set up with, and change it'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l chunk-size -d 'Sizes between which contents are cut: smallest, average and largest, powers of two' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l block-size -d 'Bytes that are compressed and encrypted together, 64K to 4M' -r
@@ -244,16 +246,136 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand man" -l json -d 'Print
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s h -l help -d 'Print help'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "init" -d 'Make a repository'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "backup" -d 'Save files, or the output of a command, as a new snapshot'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "snapshots" -d 'List the snapshots'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "ls" -d 'List what is in a snapshot'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "restore" -d 'Get files back from a snapshot'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "forget" -d 'Take snapshots away, by name or by rules, and bring them back'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "prune" -d 'Remove what no snapshot needs any more'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "stats" -d 'Say what the repository holds and how much space it takes'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "bench" -d 'Measure how fast this host compresses and encrypts'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "demo" -d 'Show a whole backup and restore in a scratch folder'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "completions" -d 'Print completions for a shell'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "man" -d 'Write the manual pages'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -f -a "list" -d 'List the key slots'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -f -a "add" -d 'Add a password, a key file or a recovery key'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -f -a "remove" -d 'Remove a key slot; what it was for opens the repository no more'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -f -a "passwd" -d 'Change the password that the repository is opened with'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -f -a "verify" -d 'Say whether a recovery key opens the repository'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l new-password-file -d 'File whose one line is the new password [default: the terminal is asked, twice]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l new-password-command -d 'Shell command that prints the new password' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l kdf -d 'How hard guessing the new password is made: standard takes 64 MiB of memory a guess, strong 1 GiB [default: as for the password that opens the repository, else standard]' -r -f -a "standard\t''
+strong\t''"
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l key-file -d 'Make a key file there instead, which opens the repository as --password-file; an existing file is not touched' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l recovery -d 'Make another recovery key instead, which is shown once'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -l new-password-file -d 'File whose one line is the new password [default: the terminal is asked, twice]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -l new-password-command -d 'Shell command that prints the new password' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -l kdf -d 'How hard guessing the new password is made: standard takes 64 MiB of memory a guess, strong 1 GiB [default: as for the password that opens the repository, else standard]' -r -f -a "standard\t''
+strong\t''"
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -l key-file -d 'File whose one line is the recovery key, such as a key file [default: the terminal is asked]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -f -a "show" -d 'Show what the repository is set up with'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -f -a "set" -d 'Change how new data is stored: compression, block size, pack sizes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l block-size -d 'Bytes that are compressed and encrypted together, 64K to 4M, and at least the largest chunk' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l pack-size -d 'Size of the files in which blocks of contents are kept, 1M to 128M' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l tree-pack-size -d 'Size of the files in which blocks of directories are kept, 1M to 128M' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "init" -d 'Make a repository'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "backup" -d 'Save files, or the output of a command, as a new snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "snapshots" -d 'List the snapshots'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "ls" -d 'List what is in a snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "restore" -d 'Get files back from a snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "forget" -d 'Take snapshots away, by name or by rules, and bring them back'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "prune" -d 'Remove what no snapshot needs any more'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "stats" -d 'Say what the repository holds and how much space it takes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "bench" -d 'Measure how fast this host compresses and encrypts'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "demo" -d 'Show a whole backup and restore in a scratch folder'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "completions" -d 'Print completions for a shell'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "man" -d 'Write the manual pages'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "key" -d 'List, add, remove and change what opens the repository'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "repo" -d 'Show what the repository is set up with, and change it'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "list" -d 'List the key slots'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "add" -d 'Add a password, a key file or a recovery key'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "remove" -d 'Remove a key slot; what it was for opens the repository no more'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "passwd" -d 'Change the password that the repository is opened with'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "verify" -d 'Say whether a recovery key opens the repository'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from repo" -f -a "show" -d 'Show what the repository is set up with'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from repo" -f -a "set" -d 'Change how new data is stored: compression, block size, pack sizes'

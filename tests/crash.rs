@@ -4,6 +4,8 @@
 
 #[path = "crash/hook.rs"]
 mod hook;
+#[path = "crash/keys.rs"]
+mod keys;
 #[path = "crash/removal.rs"]
 mod removal;
 

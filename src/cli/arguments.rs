@@ -14,6 +14,13 @@ use std::path::PathBuf;
 #[must_use]
 pub fn program() -> clap::Command {
     Arguments::command()
+        .mut_subcommand("key", |verb| explained(verb, help::KEY_ACTIONS))
+        .mut_subcommand("repo", |verb| explained(verb, help::REPO_ACTIONS))
+}
+
+/// A command with more help for each of the commands below it.
+fn explained(verb: clap::Command, texts: &[(&'static str, &'static str)]) -> clap::Command {
+    texts.iter().fold(verb, |verb, (name, text)| verb.mut_subcommand(name, |action| action.after_help(*text)))
 }
 
 /// Nightly deduplicated, encrypted backups, and every byte back
@@ -109,6 +116,12 @@ pub(super) enum Verb {
     /// Remove what no snapshot needs any more
     #[command(after_help = help::PRUNE)]
     Prune(commands::prune::Args),
+    /// List, add, remove and change what opens the repository
+    #[command(after_help = help::KEY, arg_required_else_help = false, disable_help_subcommand = true)]
+    Key(commands::key::Args),
+    /// Show what the repository is set up with, and change it
+    #[command(after_help = help::REPO, arg_required_else_help = false, disable_help_subcommand = true)]
+    Repo(commands::repo::Args),
     /// Say what the repository holds and how much space it takes
     #[command(after_help = help::STATS)]
     Stats(commands::stats::Args),
@@ -142,7 +155,9 @@ mod tests {
         program().debug_assert();
         let mut program = program();
         program.build();
-        for verb in program.get_subcommands().filter(|verb| verb.get_name() != "help") {
+        let own = |verb: &&clap::Command| verb.get_name() != "help";
+        let verbs = program.get_subcommands().filter(own);
+        for verb in verbs.flat_map(|verb| std::iter::once(verb).chain(verb.get_subcommands().filter(own))) {
             let about = verb.get_about().expect("a first line").to_string();
             assert!(about.len() < 80 && !about.contains('\n'), "{about}");
             let after = verb.get_after_help().expect("more help").to_string();

@@ -171,3 +171,101 @@ EXIT STATUS
 
 EXAMPLE
   nightjar --repo /srv/repo forget --job nightly --keep-daily 7 --keep-weekly 5 --keep-monthly 12";
+
+pub(super) const KEY: &str = "\
+A key slot is what one password, key file or recovery key opens: in it lie the keys of the repository. Each opens all of it. \
+Removing a slot or changing a password shuts out whoever did not open the repository before; who did may have kept \
+its keys, and copies of the repository from before still open with what opened them then.
+
+EXIT STATUS
+  0 done; 1 not done, such as for the last slot; 2 wrong options; 4 a slot is damaged; 10 no repository; 12 wrong password
+  or key; 13 storage out of reach; 15 no space
+
+EXAMPLE
+  nightjar --repo /srv/repo key add --key-file /etc/nightjar/key";
+
+/// For each command below `key`.
+pub(super) const KEY_ACTIONS: &[(&str, &str)] =
+    &[("list", KEY_LIST), ("add", KEY_ADD), ("remove", KEY_REMOVE), ("passwd", KEY_PASSWD), ("verify", KEY_VERIFY)];
+
+const KEY_LIST: &str = "\
+What a slot is called and when it was made stands inside it, so it is shown for the slot that was opened only.
+
+EXIT STATUS
+  0 all listed; 4 one cannot be read; 10 no repository; 12 wrong password; 13 storage out of reach
+
+EXAMPLE
+  nightjar --repo /srv/repo key list";
+
+const KEY_ADD: &str = "\
+The new slot is read back and opened before this says that it is there. A key file holds a random key and is given as \
+--password-file; only its owner can read it. A recovery key is shown once.
+
+EXIT STATUS
+  0 added; 1 the password opens a slot already, or the key file cannot be made; 2 wrong options; 10 no repository;
+  12 wrong password, or no usable new one; 13 storage refuses; 15 no space
+
+EXAMPLE
+  nightjar --repo /srv/repo key add --new-password-file /root/new-password";
+
+const KEY_REMOVE: &str = "\
+The last slot stays. That others are there does not say that anybody still has what opens them.
+
+EXIT STATUS
+  0 removed; 1 no such slot, several begin so, or it is the last; 10 no repository; 12 wrong password;
+  13 storage refuses; 14 the slot has a newer format
+
+EXAMPLE
+  nightjar --repo /srv/repo key remove 0a1b2c3d";
+
+const KEY_PASSWD: &str = "\
+A slot for the new password is put, read back and opened; then every slot that the old password opens is removed. \
+Stopped at any moment, it leaves the old or the new password working, or both; run it again with the old one then.
+
+EXIT STATUS
+  0 changed; 1 not changed, because a key opened the repository, or the old password still works too; 2 wrong options;
+  10 no repository; 12 wrong password, or no usable new one; 13 storage refuses; 15 no space
+
+EXAMPLE
+  nightjar --repo /srv/repo key passwd";
+
+const KEY_VERIFY: &str = "\
+Asks for the recovery key in one of its two forms and opens the repository with it. No password is needed.
+
+EXIT STATUS
+  0 it opens the repository; 2 nobody can be asked; 4 damage; 10 no repository; 12 it does not, or it is no recovery key;
+  13 storage out of reach
+
+EXAMPLE
+  nightjar --repo /srv/repo key verify";
+
+pub(super) const REPO: &str = "\
+Chunk sizes, cipher and id are decided at init and never change.
+
+EXIT STATUS
+  0 done; 2 wrong options; 4 damage; 10 no repository; 11 somebody else changed it at the same time; 12 wrong password;
+  13 storage out of reach; 15 no space
+
+EXAMPLE
+  nightjar --repo /srv/repo repo show";
+
+/// For each command below `repo`.
+pub(super) const REPO_ACTIONS: &[(&str, &str)] = &[("show", REPO_SHOW), ("set", REPO_SET)];
+
+const REPO_SHOW: &str = "\
+EXIT STATUS
+  0 shown; 4 damage; 10 no repository; 12 wrong password; 13 storage out of reach
+
+EXAMPLE
+  nightjar --repo /srv/repo repo show";
+
+const REPO_SET: &str = "\
+It counts for what is stored from the next command on; what is stored already stays as it is and is read as before. \
+--compression is taken from the command line only, not from the variable.
+
+EXIT STATUS
+  0 set; 2 nothing to set, or outside the limits; 4 damage; 10 no repository; 11 somebody else changed it at the same time;
+  12 wrong password; 13 storage refuses; 15 no space
+
+EXAMPLE
+  nightjar --repo /srv/repo repo set --compression better --pack-size 64M";

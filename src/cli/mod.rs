@@ -83,6 +83,8 @@ fn run(arguments: &Arguments, variables: &Variables, output: &Arc<Output>) -> Re
         Verb::Init(args) => commands::init::run(args, &context),
         Verb::Snapshots(args) => commands::snapshots::run(args, &context),
         Verb::Ls(args) => commands::ls::run(args, &context),
+        Verb::Key(args) => commands::key::run(args, &context),
+        Verb::Repo(args) => commands::repo::run(args, global.compression, &context),
         Verb::Stats(args) => commands::stats::run(args, &context),
         Verb::Completions(args) => commands::completions::run(args, &program(), &context),
         Verb::Man(args) => commands::man::run(args, &program(), &context),

@@ -51,10 +51,12 @@ fn mistake(error: &clap::Error) -> CommandError {
     )
 }
 
-/// The command in a usage line.
+/// The command in a usage line, with the one below it where it has such.
 fn verb_in(usage: &str) -> Option<String> {
-    let mut words = usage.split_whitespace().skip_while(|word| *word != "nightjar").skip(1);
-    words.find(|word| !word.starts_with(['[', '<', '-'])).map(str::to_owned)
+    let words = usage.split_whitespace().skip_while(|word| *word != "nightjar").skip(1);
+    let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
+    let verb: Vec<&str> = words.skip_while(|word| !is_name(word)).take_while(is_name).collect();
+    (!verb.is_empty()).then(|| verb.join(" "))
 }
 
 #[cfg(test)]
@@ -65,6 +67,7 @@ mod tests {
     #[test]
     fn a_mistake_becomes_three_lines_with_the_right_help() {
         assert_eq!(verb_in("Usage: nightjar ls [OPTIONS] <SNAPSHOT>"), Some("ls".to_owned()));
+        assert_eq!(verb_in("Usage: nightjar key remove [OPTIONS] <ID>"), Some("key remove".to_owned()));
         assert_eq!(verb_in("Usage: nightjar [OPTIONS] <COMMAND>"), None);
         let error = super::super::program().try_get_matches_from(["nightjar", "ls"]).unwrap_err();
         let report = mistake(&error).report();

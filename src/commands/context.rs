@@ -6,7 +6,7 @@ use crate::base::cancel::Cancel;
 use crate::base::hex;
 use crate::codec::Compression;
 use crate::crypto::Secret;
-use crate::repo::{Environment, Index, NamedSnapshot, RepoError, Repository, SnapshotList, SnapshotRef};
+use crate::repo::{Environment, Index, KeySlots, NamedSnapshot, RepoError, Repository, SnapshotList, SnapshotRef};
 use crate::storage::{Folder, LocalStorage, Storage};
 use crate::ui::{Output, count, duration};
 use jiff::tz::TimeZone;
@@ -65,24 +65,44 @@ impl Context {
         self.password.read(&self.output, Asking::New)
     }
 
-    /// Opens the repository; reads, never writes.
-    pub(super) fn open(&self) -> Result<Arc<Repository>, CommandError> {
+    /// The place of the repository, where one is. Nobody should have to type a password to learn that the disk is not
+    /// mounted.
+    pub(super) fn existing(&self) -> Result<Arc<LocalStorage>, CommandError> {
         let storage = self.storage()?;
-        // Nobody should have to type a password to learn that the disk is not mounted.
         if !exists(&*storage)? {
             return Err(Repository::absence(&*storage).into());
         }
+        Ok(storage)
+    }
+
+    /// Opens the repository; reads, never writes.
+    pub(super) fn open(&self) -> Result<Arc<Repository>, CommandError> {
+        self.unlock(Repository::open, |repository| repository).map(Arc::new)
+    }
+
+    /// Opens the repository for work on its key slots; reads, never writes.
+    pub(super) fn open_slots(&self) -> Result<KeySlots, CommandError> {
+        self.unlock(KeySlots::open, KeySlots::repository)
+    }
+
+    fn unlock<T>(
+        &self,
+        open: impl FnOnce(Arc<dyn Storage>, Environment, &Secret) -> Result<T, RepoError>,
+        repository: impl Fn(&T) -> &Repository,
+    ) -> Result<T, CommandError> {
+        let storage = self.existing()?;
         let secret = self.secret()?;
         let clock = &self.environment.clock;
         let start = clock.monotonic();
-        let repository = Repository::open(storage, self.environment.clone(), &secret)?;
+        let opened = open(storage, self.environment.clone(), &secret)?;
+        let repository = repository(&opened);
         self.output.detail(&format!(
             "repository {} with {}, opened in {}",
             hex::encode(&repository.config().repository),
             repository.suite().as_str(),
             duration(clock.monotonic().saturating_sub(start))
         ));
-        Ok(Arc::new(repository))
+        Ok(opened)
     }
 
     /// The snapshot that `wanted` names, and whether any is damaged; those are told.

@@ -170,7 +170,7 @@ fn exit_of(error: &RepoError) -> Exit {
         RepoError::NoRepository(_) => Exit::NoRepository,
         RepoError::WrongSecret => Exit::WrongSecret,
         RepoError::TooNew { .. } => Exit::TooNew,
-        RepoError::LeaseLost => Exit::Lease,
+        RepoError::LeaseLost | RepoError::Conflict => Exit::Lease,
         RepoError::Option(_) => Exit::Usage,
         RepoError::Storage(error) if error.fault == StorageFault::NoSpace => Exit::NoSpace,
         error if error.is_damage() => Exit::Damage,
@@ -219,6 +219,12 @@ fn report_of(error: &RepoError) -> Report {
             reason.clone(),
             "see `nightjar help` and the help of the command",
         ),
+        RepoError::NoSlot(_)
+        | RepoError::AmbiguousSlot(_)
+        | RepoError::LastSlot
+        | RepoError::SlotExists(_)
+        | RepoError::NoPassword
+        | RepoError::Conflict => report_of_change(error),
         RepoError::Storage(error) => report_of_storage(error),
         error if error.is_damage() => report(
             "the repository is damaged",
@@ -231,6 +237,28 @@ fn report_of(error: &RepoError) -> Report {
             "try again; if it stays like this, report it with these lines",
         ),
     }
+}
+
+/// What went wrong with a change of key slots or settings.
+fn report_of_change(error: &RepoError) -> Report {
+    let (what, hint) = match error {
+        RepoError::LastSlot => (
+            "could not remove the key slot",
+            "add another with `nightjar key add` first; without any nobody can read the repository, ever",
+        ),
+        RepoError::SlotExists(_) => {
+            ("could not add the password", "there is nothing to do; or choose another password")
+        }
+        RepoError::NoPassword => (
+            "could not change the password",
+            "add a password with `nightjar key add`, then remove the slot of the old one with `nightjar key remove ID`",
+        ),
+        RepoError::Conflict => {
+            ("the settings were not changed", "see what they are now with `nightjar repo show`, and try again")
+        }
+        _ => ("could not find the key slot", "`nightjar key list` shows them; give more digits of the id"),
+    };
+    report(what, error.to_string(), hint)
 }
 
 fn report_of_storage(error: &StorageError) -> Report {
@@ -270,6 +298,11 @@ mod tests {
             (too_new, 14),
             (damaged, 4),
             (RepoError::NoSnapshot("x".into()), 1),
+            (RepoError::NoSlot("x".into()), 1),
+            (RepoError::LastSlot, 1),
+            (RepoError::SlotExists("x".into()), 1),
+            (RepoError::NoPassword, 1),
+            (RepoError::Conflict, 11),
             (RepoError::Option("x".into()), 2),
             (storage(io::ErrorKind::PermissionDenied), 13),
             (storage(io::ErrorKind::StorageFull), 15),

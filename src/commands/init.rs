@@ -2,7 +2,7 @@
 
 use super::context::exists;
 use super::quantity::parse_small_size;
-use super::{CommandError, Context, Exit};
+use super::{CommandError, Context, Exit, recovery};
 use crate::base::hex;
 use crate::codec::Compression;
 use crate::crypto::{RecoveryKey, Secret, has_aes_instructions};
@@ -61,9 +61,19 @@ enum Cipher {
 
 /// Password hashes by name.
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Hash {
+pub(super) enum Hash {
     Standard,
     Strong,
+}
+
+impl Hash {
+    /// Its costs.
+    pub(super) fn kdf(self) -> Kdf {
+        match self {
+            Self::Standard => Kdf::STANDARD,
+            Self::Strong => Kdf::STRONG,
+        }
+    }
 }
 
 fn parse_chunk_sizes(text: &str) -> Result<ChunkSizes, String> {
@@ -116,10 +126,7 @@ pub(super) fn options(
         Some(Cipher::ChaCha20Poly1305) => Suite::ChaCha20Poly1305,
         None => native_suite(),
     };
-    let kdf = match args.kdf {
-        Hash::Standard => Kdf::STANDARD,
-        Hash::Strong => Kdf::STRONG,
-    };
+    let kdf = args.kdf.kdf();
     let config = Config {
         generation: 0,
         repository: [0; 16],
@@ -169,23 +176,12 @@ fn tell(made: &Initialized, place: &str, context: &Context) -> Result<(), Comman
 }
 
 fn tell_recovery(recovery: Option<&RecoveryKey>, context: &Context) -> Result<(), CommandError> {
-    let output = &context.output;
-    let Some(key) = recovery else {
-        output.line("\nThere is no recovery key. Without the password nobody can read this repository, ever.")?;
-        return Ok(());
-    };
-    output.line(
-        "\nRecovery key. It opens the repository when the password is lost. Write one of its two forms on paper,",
-    )?;
-    output.line("keep it away from this computer, and show it to nobody: it is as good as the password.")?;
-    output.line("It is shown only this once.\n")?;
-    output.line(&format!("    {}\n", *key.to_text()))?;
-    for (row, words) in key.to_words().chunks(6).enumerate() {
-        let words = (row * 6 + 1..).zip(words).map(|(n, word)| format!("{n:>2} {word:<9}"));
-        output.line(format!("    {}", words.collect::<Vec<_>>().join(" ")).trim_end())?;
+    match recovery {
+        Some(key) => recovery::tell(key, context),
+        None => Ok(context
+            .output
+            .line("\nThere is no recovery key. Without the password nobody can read this repository, ever.")?),
     }
-    output.line("\nTo use it, give it wherever the password is asked for.")?;
-    Ok(())
 }
 
 #[cfg(test)]

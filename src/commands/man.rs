@@ -43,6 +43,15 @@ pub fn run(args: &Args, program: &clap::Command, context: &Context) -> Result<Ex
     Ok(Exit::Done)
 }
 
+/// Adds the commands below `parent`, whose page is called `page`, each under the name of its own page.
+fn collect(parent: &clap::Command, page: &str, commands: &mut Vec<clap::Command>) {
+    for verb in parent.get_subcommands().filter(|verb| verb.get_name() != "help") {
+        let page = format!("{page}-{}", verb.get_name());
+        commands.push(verb.clone().name(page.clone()).display_name(page.clone()));
+        collect(verb, &page, commands);
+    }
+}
+
 /// File name and text of every page; that of the program itself comes first.
 ///
 /// # Errors
@@ -51,12 +60,8 @@ pub fn pages(program: &clap::Command) -> io::Result<Vec<(String, Vec<u8>)>> {
     let mut program = program.clone();
     program.build();
     let name = program.get_name().to_owned();
-    let verbs = program.get_subcommands().filter(|verb| verb.get_name() != "help");
     let mut commands = vec![program.clone().disable_help_subcommand(true)];
-    commands.extend(verbs.map(|verb| {
-        let page = format!("{name}-{}", verb.get_name());
-        verb.clone().name(page.clone()).display_name(page)
-    }));
+    collect(&program, &name, &mut commands);
     let mut pages = Vec::new();
     for command in commands {
         let man = Man::new(command);

@@ -38,18 +38,59 @@ impl std::fmt::Debug for PasswordSource {
     }
 }
 
-/// Whether a password is asked for once, or twice because it is new.
+/// What is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asking {
+    /// The password of a repository.
     Known,
+    /// The password of a repository to be made.
     New,
+    /// Another password of a repository.
+    Changed,
+    /// A recovery key.
+    Recovery,
+}
+
+impl Asking {
+    fn noun(self) -> &'static str {
+        match self {
+            Self::Known | Self::New => "password",
+            Self::Changed => "new password",
+            Self::Recovery => "recovery key",
+        }
+    }
+
+    fn question(self) -> &'static str {
+        match self {
+            Self::Known => "password of the repository: ",
+            Self::New => "password for the new repository: ",
+            Self::Changed => "new password: ",
+            Self::Recovery => "recovery key: ",
+        }
+    }
+
+    /// Whether what is typed must be typed twice, because nothing else would show a mistake.
+    fn is_new(self) -> bool {
+        matches!(self, Self::New | Self::Changed)
+    }
+
+    /// What to use where nobody can be asked.
+    fn elsewhere(self) -> &'static str {
+        match self {
+            Self::Known | Self::New => {
+                "use `--password-file`, `--password-command` or the variable NIGHTJAR_PASSWORD_FILE"
+            }
+            Self::Changed => "use `--new-password-file` or `--new-password-command`",
+            Self::Recovery => "use `--key-file`",
+        }
+    }
 }
 
 impl PasswordSource {
     /// The password.
     pub(super) fn read(&self, output: &Output, asking: Asking) -> Result<Secret, CommandError> {
         let text = match self {
-            Self::File(path) => from_file(path, output)?,
+            Self::File(path) => from_file(path, output, asking)?,
             Self::Command(command) => from_command(command)?,
             Self::Given(text) => text.clone(),
             Self::Terminal => from_terminal(asking)?,
@@ -58,11 +99,11 @@ impl PasswordSource {
     }
 }
 
-fn from_file(path: &Path, output: &Output) -> Result<Zeroizing<String>, CommandError> {
-    let shown = escape(path.as_os_str().as_bytes());
+fn from_file(path: &Path, output: &Output, asking: Asking) -> Result<Zeroizing<String>, CommandError> {
+    let (noun, shown) = (asking.noun(), escape(path.as_os_str().as_bytes()));
     let failed = |error: io::Error| {
         CommandError::password(
-            format!("could not read the password file `{shown}`"),
+            format!("could not read the {noun} file `{shown}`"),
             error.to_string(),
             "check the path and the permissions",
         )
@@ -70,10 +111,10 @@ fn from_file(path: &Path, output: &Output) -> Result<Zeroizing<String>, CommandE
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if metadata.is_file() && metadata.mode() & 0o044 != 0 {
-        output.warn(&format!("other users can read the password file `{shown}`; `chmod 600` takes that away"));
+        output.warn(&format!("other users can read the {noun} file `{shown}`; `chmod 600` takes that away"));
     }
     one_line(&read_short(file).map_err(failed)?)
-        .map_err(|because| bad_text(format!("the password file `{shown}` cannot be used"), because))
+        .map_err(|because| bad_text(format!("the {noun} file `{shown}` cannot be used"), because))
 }
 
 fn from_command(command: &str) -> Result<Zeroizing<String>, CommandError> {
@@ -98,16 +139,11 @@ fn from_command(command: &str) -> Result<Zeroizing<String>, CommandError> {
 }
 
 fn from_terminal(asking: Asking) -> Result<Zeroizing<String>, CommandError> {
-    let ask = |question: &str| prompt(question).map_err(|error| no_answer(&error));
-    if asking == Asking::Known {
-        let text = ask("password of the repository: ")?;
-        return one_line(text.as_bytes())
-            .map_err(|because| bad_text("this password cannot be used".to_owned(), because));
-    }
-    let first = ask("password for the new repository: ")?;
-    let first =
-        one_line(first.as_bytes()).map_err(|because| bad_text("this password cannot be used".to_owned(), because))?;
-    if ask("the same again: ")? != first {
+    let ask = |question: &str| prompt(question).map_err(|error| no_answer(&error, asking));
+    let typed = ask(asking.question())?;
+    let first = one_line(typed.as_bytes())
+        .map_err(|because| bad_text(format!("this {} cannot be used", asking.noun()), because))?;
+    if asking.is_new() && ask("the same again: ")? != first {
         return Err(CommandError::password(
             "the passwords differ",
             "the second was not typed like the first",
@@ -117,18 +153,19 @@ fn from_terminal(asking: Asking) -> Result<Zeroizing<String>, CommandError> {
     Ok(first)
 }
 
-fn no_answer(error: &PromptError) -> CommandError {
+fn no_answer(error: &PromptError, asking: Asking) -> CommandError {
+    let noun = asking.noun();
     match error {
         PromptError::Interrupted => CommandError::Interrupted(2),
         PromptError::NoTerminal => CommandError::usage(
-            "a password is needed",
+            format!("a {noun} is needed"),
             "none was given, and nobody can be asked because standard input is no terminal",
-            "use `--password-file`, `--password-command` or the variable NIGHTJAR_PASSWORD_FILE",
+            asking.elsewhere(),
         ),
         error => CommandError::password(
-            "could not read the password from the terminal",
+            format!("could not read the {noun} from the terminal"),
             error.to_string(),
-            "use `--password-file`",
+            asking.elsewhere(),
         ),
     }
 }

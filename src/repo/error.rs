@@ -52,6 +52,24 @@ pub enum RepoError {
     /// Nothing lies at this path in the snapshot.
     #[error("there is no `{}` in the snapshot", String::from_utf8_lossy(.0))]
     NoPath(Vec<u8>),
+    /// No key slot has this name.
+    #[error("there is no key slot `{0}`")]
+    NoSlot(String),
+    /// Several key slots begin with this prefix.
+    #[error("`{0}` is the beginning of several key slots")]
+    AmbiguousSlot(String),
+    /// Without this key slot nobody could open the repository any more.
+    #[error("no other key slot is left")]
+    LastSlot,
+    /// The password opens a key slot already.
+    #[error("this password opens key slot `{0}` already")]
+    SlotExists(String),
+    /// The repository was opened with a key, so there is no password to change.
+    #[error("the repository was opened with a recovery key or a key file")]
+    NoPassword,
+    /// Another change came at the same time.
+    #[error("somebody else changed it at the same time")]
+    Conflict,
     /// An option cannot be.
     #[error("{0}")]
     Option(String),

@@ -1,10 +1,11 @@
 //! Making a repository.
 
-use super::object::{self, part};
+use super::configs;
+use super::object;
 use super::slots::{self, SlotSecret};
 use super::{Environment, RepoError, Repository};
 use crate::crypto::{KeyTable, RecoveryKey, SaltSource, Secret};
-use crate::format::{Class, Config, Kdf, Keyring, Suite};
+use crate::format::{Config, Kdf, Keyring, Suite};
 use crate::storage::{Folder, ObjectName, PutMode, Storage};
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -66,17 +67,10 @@ pub fn init(storage: Arc<dyn Storage>, env: Environment, options: &InitOptions) 
         recovery = Some(key);
     }
     let keys = KeyTable::new(&keyring);
-    objects.push((Folder::Config, seal_config(&keys, &config, options.suite, salts.next(&[])?)));
+    objects.push((Folder::Config, configs::seal(&keys, &config, options.suite, salts.next(&[])?)));
     storage.prepare()?;
     put_all(&*storage, objects)?;
     Ok(Initialized { repository: Repository::new(storage, env, keys, config, options.suite), recovery })
-}
-
-fn seal_config(keys: &KeyTable, config: &Config, suite: Suite, salt: [u8; 32]) -> Vec<u8> {
-    let (header, key) = keys.begin(Class::Config, None, suite, salt);
-    let mut record = config.to_bytes();
-    key.seal(part(Class::Config), 0, &mut record);
-    [&header.to_bytes()[..], &record].concat()
 }
 
 /// Puts the objects in order, the config last. If there is another config then, another `init` is at work: whichever was

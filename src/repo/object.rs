@@ -8,6 +8,9 @@ use crate::storage::{Folder, ObjectMeta, ObjectName, Storage};
 use bytes::Bytes;
 use std::ops::ControlFlow;
 
+/// How often a folder is listed at most when objects vanish between the listing and the read.
+const LISTINGS: usize = 5;
+
 /// Reads an object of at most `limit` bytes and checks that its bytes have the hash that is its name.
 pub(super) fn load(storage: &dyn Storage, name: &ObjectName, limit: u64) -> Result<Bytes, RepoError> {
     let length = storage.head(name)?.length;
@@ -54,6 +57,30 @@ pub(super) fn list(storage: &dyn Storage, folder: Folder) -> Result<Vec<ObjectMe
     })?;
     found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found)
+}
+
+/// An object that was listed, and its bytes or why there are none.
+pub(super) type Loaded = (ObjectName, Result<Bytes, RepoError>);
+
+/// Reads every object that `list` gives, each of one record. One that vanished after it was listed is being replaced by
+/// another, so the listing is made again, a few times.
+pub(super) fn load_all(
+    storage: &dyn Storage,
+    list: impl Fn() -> Result<Vec<ObjectMeta>, RepoError>,
+) -> Result<Vec<Loaded>, RepoError> {
+    let mut attempts = 1;
+    loop {
+        let load = |meta: ObjectMeta| {
+            let bytes = load_record(storage, &meta.name);
+            (meta.name, bytes)
+        };
+        let loaded: Vec<Loaded> = list()?.into_iter().map(load).collect();
+        let vanished = |(_, bytes): &Loaded| bytes.as_ref().is_err_and(RepoError::is_not_found);
+        if attempts == LISTINGS || !loaded.iter().any(vanished) {
+            return Ok(loaded);
+        }
+        attempts += 1;
+    }
 }
 
 /// The config objects; none where not even a place for them is.

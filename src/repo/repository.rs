@@ -1,11 +1,12 @@
 //! A repository that was opened: storage, keys and config.
 
+use super::configs::{self, SealedConfigs};
 use super::object;
-use super::slots;
+use super::slots::{self, Slot};
 use super::{Environment, RepoError};
 use crate::chunker::Chunker;
 use crate::crypto::{KeyTable, SaltSource, Secret};
-use crate::format::{Class, Config, Suite};
+use crate::format::{Config, Keyring, Suite};
 use crate::storage::Storage;
 use std::sync::Arc;
 
@@ -26,46 +27,22 @@ impl Repository {
     /// # Errors
     /// [`RepoError::NoRepository`], [`RepoError::TooNew`], [`RepoError::WrongSecret`], [`RepoError::Damaged`] or the storage.
     pub fn open(storage: Arc<dyn Storage>, env: Environment, secret: &Secret) -> Result<Self, RepoError> {
-        let names = object::configs(&*storage)?;
-        if names.is_empty() {
-            return Err(Self::absence(&*storage));
-        }
-        let (mut configs, mut trouble) = (Vec::new(), None);
-        for meta in names {
-            let loaded = object::load_record(&*storage, &meta.name)
-                .and_then(|bytes| Ok((object::header(&meta.name, &bytes, Class::Config)?, bytes)));
-            match loaded {
-                Ok((header, bytes)) => configs.push((meta.name, header, bytes)),
-                Err(error @ RepoError::TooNew { .. }) => return Err(error),
-                Err(error) => trouble = Some(error),
-            }
-        }
-        if configs.is_empty() {
-            return Err(trouble.expect("an object that is not in the list gave an error"));
-        }
-        // Until a keyring is open nobody knows which of the configs is ours: whoever can write can plant one.
-        let ids: Vec<_> = configs.iter().map(|(_, header, _)| header.repository).collect();
-        let keys = KeyTable::new(&slots::find(&*storage, &ids, secret)?);
-        let mut newest: Option<(Config, Suite)> = None;
-        for (name, header, bytes) in &configs {
-            let opened = object::open_record(&keys, name, bytes, Class::Config)
-                .and_then(|record| Config::from_bytes(&record).map_err(|error| RepoError::format(name, &error)));
-            match opened {
-                Ok(config) if config.repository != keys.repository() => {
-                    trouble = Some(RepoError::damaged(name, "it is of another repository"));
-                }
-                Ok(config) => {
-                    if newest.as_ref().is_none_or(|(known, _)| known.generation < config.generation) {
-                        newest = Some((config, header.suite));
-                    }
-                }
-                Err(error) => trouble = Some(error),
-            }
-        }
-        match newest {
-            Some((config, suite)) => Ok(Self::new(storage, env, keys, config, suite)),
-            None => Err(trouble.expect("a config that does not count gave an error")),
-        }
+        Ok(Self::unlock(storage, env, secret)?.0)
+    }
+
+    /// The same, with the slot that was opened and what was in it.
+    pub(super) fn unlock(
+        storage: Arc<dyn Storage>,
+        env: Environment,
+        secret: &Secret,
+    ) -> Result<(Self, Slot, Keyring), RepoError> {
+        let sealed = SealedConfigs::load(&*storage)?;
+        let (slot, keyring) = slots::find(&*storage, &sealed.repositories(), secret)?;
+        let keys = KeyTable::new(&keyring);
+        let open = sealed.open(&keys)?;
+        let newest = configs::in_force(&open);
+        let (config, suite) = (newest.config.clone(), newest.suite);
+        Ok((Self::new(storage, env, keys, config, suite), slot, keyring))
     }
 
     /// Why no repository can be opened in a storage without a config object: there is none, or it has lost its config.

@@ -34,12 +34,16 @@ pub(super) fn seal(keyring: &Keyring, slot: &SlotSecret, suite: Suite, salt: [u8
     Ok([&header.to_bytes()[..], &kdf, &record].concat())
 }
 
-/// The keyring of the first slot of one of these repositories that `secret` opens.
-pub(super) fn find(storage: &dyn Storage, repositories: &[[u8; 16]], secret: &Secret) -> Result<Keyring, RepoError> {
+/// The first slot of one of these repositories that `secret` opens, and its keyring.
+pub(super) fn find(
+    storage: &dyn Storage,
+    repositories: &[[u8; 16]],
+    secret: &Secret,
+) -> Result<(Slot, Keyring), RepoError> {
     let mut trouble = None;
     let mut slots = Vec::new();
-    for meta in object::list(storage, Folder::Keys)? {
-        match read(storage, &meta.name, repositories) {
+    for (name, bytes) in object::load_all(storage, || object::list(storage, Folder::Keys))? {
+        match bytes.and_then(|bytes| read(&name, &bytes, repositories)) {
             Ok(slot) => slots.extend(slot),
             Err(error) => trouble = Some(error),
         }
@@ -49,7 +53,7 @@ pub(super) fn find(storage: &dyn Storage, repositories: &[[u8; 16]], secret: &Se
     slots.sort_by_key(|slot: &Slot| (slot.kdf == Kdf::Key) != is_key);
     for slot in slots {
         match open(&slot, secret) {
-            Ok(Some(keyring)) => return Ok(keyring),
+            Ok(Some(keyring)) => return Ok((slot, keyring)),
             Ok(None) => {}
             Err(error) => trouble = Some(error),
         }
@@ -57,18 +61,18 @@ pub(super) fn find(storage: &dyn Storage, repositories: &[[u8; 16]], secret: &Se
     Err(trouble.unwrap_or(RepoError::WrongSecret))
 }
 
+/// A key slot that is not open.
 #[derive(Debug)]
-struct Slot {
-    name: ObjectName,
-    header: Header,
-    kdf: Kdf,
+pub(super) struct Slot {
+    pub(super) name: ObjectName,
+    pub(super) header: Header,
+    pub(super) kdf: Kdf,
     record: Vec<u8>,
 }
 
-/// A slot, or `None` when it is of another repository.
-fn read(storage: &dyn Storage, name: &ObjectName, repositories: &[[u8; 16]]) -> Result<Option<Slot>, RepoError> {
-    let bytes = object::load_record(storage, name)?;
-    let header = object::header(name, &bytes, Class::KeySlot)?;
+/// The slot in these bytes, or `None` when it is of another repository.
+pub(super) fn read(name: &ObjectName, bytes: &[u8], repositories: &[[u8; 16]]) -> Result<Option<Slot>, RepoError> {
+    let header = object::header(name, bytes, Class::KeySlot)?;
     if !repositories.contains(&header.repository) {
         return Ok(None);
     }
@@ -80,7 +84,7 @@ fn read(storage: &dyn Storage, name: &ObjectName, repositories: &[[u8; 16]]) -> 
 }
 
 /// The keyring, or `None` when the secret is not the slot's.
-fn open(slot: &Slot, secret: &Secret) -> Result<Option<Keyring>, RepoError> {
+pub(super) fn open(slot: &Slot, secret: &Secret) -> Result<Option<Keyring>, RepoError> {
     let wrap = match derive(secret, slot.kdf, &slot.header.salt) {
         Ok(wrap) => wrap,
         Err(KdfError::OtherSort) => return Ok(None),

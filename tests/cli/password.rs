@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-fn without_password(place: &Place, words: &[&str]) -> assert_cmd::Command {
+pub(super) fn without_password(place: &Place, words: &[&str]) -> assert_cmd::Command {
     let mut command = place.command(words);
     command.env_remove("NIGHTJAR_PASSWORD");
     command
@@ -80,7 +80,7 @@ fn terminal() -> (File, File) {
 }
 
 /// Runs a command with a terminal as its input; types one answer after each question.
-fn at_terminal(place: &Place, words: &[&str], answers: &[&str]) -> Ended {
+pub(super) fn at_terminal(place: &Place, words: &[&str], answers: &[&str]) -> Ended {
     let (mut master, slave) = terminal();
     let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_nightjar"))
         .args(words)

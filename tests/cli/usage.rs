@@ -45,6 +45,12 @@ fn mistakes_end_in_2_and_say_where_help_is() {
         &["-r", "s3:https://host/bucket", "snapshots"],
         &["-r", "", "snapshots"],
         &["snapshots"],
+        &["key"],
+        &["key", "no-such-action"],
+        &["-r", "/nonexistent", "key", "remove"],
+        &["-r", "/nonexistent", "key", "add", "--recovery", "--key-file", "x"],
+        &["repo"],
+        &["-r", "/nonexistent", "repo", "set"],
     ] {
         let ended = run(words).code(2);
         assert!(ended.err().starts_with("error: "), "{words:?}: {}", ended.err());
