@@ -72,6 +72,7 @@ fn run(arguments: &Arguments, variables: &Variables, output: &Arc<Output>) -> Re
         engine: settings::engine(global, variables)?,
         user: variables.user(),
         temporary: variables.temporary.clone(),
+        state: settings::state(variables)?,
     };
     match &arguments.verb {
         Verb::Backup(args) => commands::backup::run(args, &context),

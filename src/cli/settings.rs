@@ -16,6 +16,7 @@ const COMPRESSION: &str = "NIGHTJAR_COMPRESSION";
 const ENGINE: &str = "NIGHTJAR_ENGINE";
 const QATZIP_LIB: &str = "NIGHTJAR_QATZIP_LIB";
 const QAT_ROOT: &str = "NIGHTJAR_QAT_ROOT";
+const STATE_DIR: &str = "NIGHTJAR_STATE_DIR";
 
 /// The variables that matter, as they are.
 pub(super) struct Variables {
@@ -27,6 +28,9 @@ pub(super) struct Variables {
     engine: Option<OsString>,
     qatzip_lib: Option<OsString>,
     qat_root: Option<OsString>,
+    state: Option<OsString>,
+    state_home: Option<OsString>,
+    home: Option<OsString>,
     user: Option<OsString>,
     /// Whether colours are forbidden.
     pub(super) no_color: bool,
@@ -46,6 +50,9 @@ impl Variables {
             engine: std::env::var_os(ENGINE),
             qatzip_lib: std::env::var_os(QATZIP_LIB),
             qat_root: std::env::var_os(QAT_ROOT),
+            state: std::env::var_os(STATE_DIR),
+            state_home: std::env::var_os("XDG_STATE_HOME"),
+            home: std::env::var_os("HOME"),
             user: std::env::var_os("LOGNAME").or_else(|| std::env::var_os("USER")),
             // https://no-color.org: set and not empty
             no_color: std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty()),
@@ -138,6 +145,19 @@ fn at_most_one(
 /// The compression that was asked for.
 pub(super) fn compression(global: &Global, variables: &Variables) -> Result<Option<Compression>, CommandError> {
     Ok(global.compression.or(parsed(COMPRESSION, variables.compression.as_ref())?))
+}
+
+/// The folder for what this host remembers of repositories; `None` where nothing says where that could be.
+pub(super) fn state(variables: &Variables) -> Result<Option<PathBuf>, CommandError> {
+    if let Some(given) = filled(STATE_DIR, variables.state.as_ref())? {
+        return Ok(Some(PathBuf::from(given)));
+    }
+    let absolute = |path: &Option<OsString>| path.as_ref().map(PathBuf::from).filter(|path| path.is_absolute());
+    Ok(match absolute(&variables.state_home) {
+        Some(home) => Some(home.join("nightjar")),
+        None if rustix::process::geteuid().is_root() => Some(PathBuf::from("/var/lib/nightjar")),
+        None => absolute(&variables.home).map(|home| home.join(".local/state/nightjar")),
+    })
 }
 
 /// Where blocks are compressed, and how an accelerator is found.

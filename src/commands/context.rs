@@ -37,6 +37,8 @@ pub struct Context {
     pub user: String,
     /// The folder for scratch files.
     pub temporary: PathBuf,
+    /// The folder for what this host remembers of repositories, if there is a place for it.
+    pub state: Option<PathBuf>,
 }
 
 impl Context {

@@ -42,7 +42,9 @@ fn bare_process() -> std::process::Command {
             command.env_remove(name);
         }
     }
-    command.env("NO_COLOR", "1").env("TZ", "UTC");
+    // What the user's own runs remember is no business of a test.
+    let state = Path::new(env!("CARGO_TARGET_TMPDIR")).join("state");
+    command.env("NO_COLOR", "1").env("TZ", "UTC").env("NIGHTJAR_STATE_DIR", state);
     command
 }
 
@@ -101,6 +103,7 @@ impl Place {
             .current_dir(self.folder.path())
             .env("NIGHTJAR_REPO", self.repo())
             .env("NIGHTJAR_PASSWORD", PASSWORD)
+            .env("NIGHTJAR_STATE_DIR", self.path("state"))
             .args(words);
         command
     }
