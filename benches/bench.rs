@@ -6,6 +6,8 @@
 #![expect(clippy::unwrap_used, reason = "a bench says what went wrong by failing there")]
 #![expect(clippy::print_stdout, reason = "numbers are what a bench is for")]
 
+#[path = "bench/large.rs"]
+mod large;
 #[path = "bench/quickassist.rs"]
 mod quickassist;
 #[path = "bench/stages.rs"]
@@ -30,6 +32,11 @@ impl Bench {
     /// Whether the bench `name` was asked for.
     pub(crate) fn wants(&self, name: &str) -> bool {
         name.contains(&self.filter)
+    }
+
+    /// Whether just this was asked for.
+    pub(crate) fn asks_for(&self, name: &str) -> bool {
+        self.filter == name
     }
 
     /// How long `work` takes once.
@@ -78,4 +85,5 @@ fn main() {
     stages::run(&bench);
     whole::run(&bench);
     quickassist::run(&bench);
+    large::run(&bench);
 }

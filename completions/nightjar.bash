@@ -22,6 +22,9 @@ _nightjar() {
             nightjar,bench)
                 cmd="nightjar__subcmd__bench"
                 ;;
+            nightjar,check)
+                cmd="nightjar__subcmd__check"
+                ;;
             nightjar,completions)
                 cmd="nightjar__subcmd__completions"
                 ;;
@@ -49,11 +52,17 @@ _nightjar() {
             nightjar,prune)
                 cmd="nightjar__subcmd__prune"
                 ;;
+            nightjar,repair)
+                cmd="nightjar__subcmd__repair"
+                ;;
             nightjar,repo)
                 cmd="nightjar__subcmd__repo"
                 ;;
             nightjar,restore)
                 cmd="nightjar__subcmd__restore"
+                ;;
+            nightjar,scrub)
+                cmd="nightjar__subcmd__scrub"
                 ;;
             nightjar,snapshots)
                 cmd="nightjar__subcmd__snapshots"
@@ -66,6 +75,9 @@ _nightjar() {
                 ;;
             nightjar__subcmd__help,bench)
                 cmd="nightjar__subcmd__help__subcmd__bench"
+                ;;
+            nightjar__subcmd__help,check)
+                cmd="nightjar__subcmd__help__subcmd__check"
                 ;;
             nightjar__subcmd__help,completions)
                 cmd="nightjar__subcmd__help__subcmd__completions"
@@ -94,11 +106,17 @@ _nightjar() {
             nightjar__subcmd__help,prune)
                 cmd="nightjar__subcmd__help__subcmd__prune"
                 ;;
+            nightjar__subcmd__help,repair)
+                cmd="nightjar__subcmd__help__subcmd__repair"
+                ;;
             nightjar__subcmd__help,repo)
                 cmd="nightjar__subcmd__help__subcmd__repo"
                 ;;
             nightjar__subcmd__help,restore)
                 cmd="nightjar__subcmd__help__subcmd__restore"
+                ;;
+            nightjar__subcmd__help,scrub)
+                cmd="nightjar__subcmd__help__subcmd__scrub"
                 ;;
             nightjar__subcmd__help,snapshots)
                 cmd="nightjar__subcmd__help__subcmd__snapshots"
@@ -155,7 +173,7 @@ _nightjar() {
 
     case "${cmd}" in
         nightjar)
-            opts="-r -p -q -v -h -V --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help --version init backup snapshots ls restore forget prune stats bench demo completions man key repo help"
+            opts="-r -p -q -v -h -V --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help --version init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -201,7 +219,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__backup)
-            opts="-f -n -x -r -p -q -v -h --stdin-filename --stdin-from-command --tag --host --job --parent --force --dry-run --skip-if-unchanged --init --read-concurrency --checkpoint-interval --files-from --files-from0 --exclude --iexclude --exclude-file --exclude-caches --exclude-if-present --exclude-larger-than --one-file-system --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-f -n -x -r -p -q -v -h --stdin-filename --stdin-from-command --tag --host --job --parent --force --dry-run --skip-if-unchanged --init --accept-shrink --read-concurrency --checkpoint-interval --files-from --files-from0 --exclude --iexclude --exclude-file --exclude-caches --exclude-if-present --exclude-larger-than --one-file-system --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -367,6 +385,60 @@ _nightjar() {
                     return 0
                     ;;
                 --live)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --repo)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-command)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compression)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qat-verify)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nightjar__subcmd__check)
+            opts="-r -p -q -v -h --read-data --read-data-subset --every --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --read-data-subset)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --every)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -647,7 +719,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__help)
-            opts="init backup snapshots ls restore forget prune stats bench demo completions man key repo help"
+            opts="init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -675,6 +747,20 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__help__subcmd__bench)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nightjar__subcmd__help__subcmd__check)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -884,6 +970,20 @@ _nightjar() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        nightjar__subcmd__help__subcmd__repair)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         nightjar__subcmd__help__subcmd__repo)
             opts="show set"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
@@ -927,6 +1027,20 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__help__subcmd__restore)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nightjar__subcmd__help__subcmd__scrub)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1496,6 +1610,64 @@ _nightjar() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        nightjar__subcmd__repair)
+            opts="-r -p -q -v -h --apply --from --read-data --read-data-subset --wait --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --from)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --read-data-subset)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --wait)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --repo)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-command)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compression)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qat-verify)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         nightjar__subcmd__repo)
             opts="-r -p -q -v -h --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help show set"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
@@ -1665,6 +1837,60 @@ _nightjar() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o plusdirs
                     fi
+                    return 0
+                    ;;
+                --repo)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-command)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compression)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qat-verify)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nightjar__subcmd__scrub)
+            opts="-r -p -q -v -h --subset --every --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --subset)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --every)
+                    COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
                 --repo)

@@ -42,6 +42,9 @@ complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "ls" -d 'List what
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "restore" -d 'Get files back from a snapshot'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "forget" -d 'Take snapshots away, by name or by rules, and bring them back'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "prune" -d 'Remove what no snapshot needs any more'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "check" -d 'Find all that is damaged, down to the files of snapshots'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "scrub" -d 'Compare every object with its name; needs no password'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "repair" -d 'Do what can be done about damage'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "stats" -d 'Say what the repository holds and how much space it takes'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "bench" -d 'Measure how fast this host compresses and encrypts'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "demo" -d 'Show a whole backup and restore in a scratch folder'
@@ -93,6 +96,7 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s f -l force 
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s n -l dry-run -d 'Store nothing, only say what would be'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l skip-if-unchanged -d 'Make no snapshot when nothing differs from the last one'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l init -d 'Make the repository first if there is none, without a recovery key'
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l accept-shrink -d 'Take it as it is that less than half of the files are there that were there before'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude-caches -d 'Leave out the contents of folders that are marked by a CACHEDIR.TAG'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s x -l one-file-system -d 'Stay on the file system of each path'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l json -d 'Print one JSON object a line and nothing else'
@@ -182,6 +186,46 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -l json -d 'Pri
 complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand check" -l read-data-subset -d 'Read a part of the packs: a share (5%), a size (50G), or the nth of so many parts (3/7)' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand check" -l every -d 'Of the packs that are to be read, only those that this host has not read for so long, the oldest first' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand check" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand check" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand check" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand check" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand check" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand check" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand check" -l read-data -d 'Also read every pack: open each block and compare each chunk with its id'
+complete -c nightjar -n "__fish_nightjar_using_subcommand check" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand check" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand check" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand check" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -l subset -d 'Read a part of the packs: a share (5%), a size (50G), or the nth of so many parts (3/7)' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -l every -d 'Only packs that this host has not read for so long, the oldest first' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l from -d 'Another copy of the repository, from which damaged and missing objects are fetched' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l read-data-subset -d 'Read a part of the packs: a share (5%), a size (50G), or the nth of so many parts (3/7)' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l wait -d 'How long to wait for a prune or another repair to end' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l apply -d 'Do it; without this it is only said what would be done'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l read-data -d 'Also read every pack, to find what is damaged inside'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -s h -l help -d 'Print help'
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l engine -d 'Say what accelerator this host has and why it is used or not, instead of anything about a repository' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
@@ -357,21 +401,24 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "init" -d 'Make a repository'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "backup" -d 'Save files, or the output of a command, as a new snapshot'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "snapshots" -d 'List the snapshots'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "ls" -d 'List what is in a snapshot'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "restore" -d 'Get files back from a snapshot'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "forget" -d 'Take snapshots away, by name or by rules, and bring them back'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "prune" -d 'Remove what no snapshot needs any more'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "stats" -d 'Say what the repository holds and how much space it takes'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "bench" -d 'Measure how fast this host compresses and encrypts'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "demo" -d 'Show a whole backup and restore in a scratch folder'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "completions" -d 'Print completions for a shell'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "man" -d 'Write the manual pages'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "key" -d 'List, add, remove and change what opens the repository'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "repo" -d 'Show what the repository is set up with, and change it'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune stats bench demo completions man key repo help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "init" -d 'Make a repository'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "backup" -d 'Save files, or the output of a command, as a new snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "snapshots" -d 'List the snapshots'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "ls" -d 'List what is in a snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "restore" -d 'Get files back from a snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "forget" -d 'Take snapshots away, by name or by rules, and bring them back'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "prune" -d 'Remove what no snapshot needs any more'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "check" -d 'Find all that is damaged, down to the files of snapshots'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "scrub" -d 'Compare every object with its name; needs no password'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "repair" -d 'Do what can be done about damage'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "stats" -d 'Say what the repository holds and how much space it takes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "bench" -d 'Measure how fast this host compresses and encrypts'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "demo" -d 'Show a whole backup and restore in a scratch folder'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "completions" -d 'Print completions for a shell'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "man" -d 'Write the manual pages'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "key" -d 'List, add, remove and change what opens the repository'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "repo" -d 'Show what the repository is set up with, and change it'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "list" -d 'List the key slots'
 complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "add" -d 'Add a password, a key file or a recovery key'
 complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "remove" -d 'Remove a key slot; what it was for opens the repository no more'

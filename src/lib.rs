@@ -5,6 +5,7 @@
 
 pub mod archive;
 pub mod base;
+pub mod check;
 pub mod chunker;
 pub mod cli;
 pub mod codec;

@@ -2,6 +2,8 @@
 //! everything acknowledged is there to the last byte, every visible snapshot is complete, and the operation run again ends well.
 #![expect(clippy::unwrap_used, reason = "a test stops at the first thing that fails")]
 
+#[path = "crash/damage.rs"]
+mod damage;
 #[path = "crash/hook.rs"]
 mod hook;
 #[path = "crash/keys.rs"]
@@ -71,6 +73,7 @@ fn request(source: Source, parent: ParentChoice, checkpoint: Duration) -> Backup
         options: vec![],
         zone_seconds: 0,
         skip_if_unchanged: false,
+        accept_shrink: false,
         dry_run: false,
         readers: 2,
         checkpoint,

@@ -1,7 +1,6 @@
 //! The index with a million chunks, and whole backups into memory and restores from there, on all cores.
 
 use super::{Bench, line, rate, title};
-use bytes::Bytes;
 use nightjar::archive::{About, BackupReport, BackupRequest, ParentChoice, Source, backup};
 use nightjar::base::cancel::Cancel;
 use nightjar::base::meter::Meter;
@@ -10,14 +9,12 @@ use nightjar::codec::Compression;
 use nightjar::crypto::Secret;
 use nightjar::engine::SoftwareEngine;
 use nightjar::files::{Root, Selection};
-use nightjar::format::limits::SEGMENT_PLAIN;
 use nightjar::format::{
-    BlockRecord, ChunkId, ChunkRecord, ChunkSizes, Class, Config, IndexTable, IndexedPack, Kdf, PackKind, PackTable,
-    Part, Suite, Time,
+    BlockRecord, ChunkId, ChunkRecord, ChunkSizes, Class, Config, IndexedPack, Kdf, PackKind, PackTable, Suite, Time,
 };
 use nightjar::repo::{ChunkReader, Environment, Index, InitOptions, Repository, SlotSecret, init};
 use nightjar::restore::{RestoreRequest, restore, select};
-use nightjar::storage::{Folder, MemoryStorage, ObjectName, PutMode};
+use nightjar::storage::{MemoryStorage, Storage};
 use nightjar::{archive, restore as restoring};
 use std::fs;
 use std::path::Path;
@@ -44,6 +41,11 @@ pub(crate) fn run(bench: &Bench) {
 }
 
 fn repository() -> Arc<Repository> {
+    Arc::new(repository_in(Arc::new(MemoryStorage::new()), Environment::system()))
+}
+
+/// A new repository.
+pub(crate) fn repository_in(storage: Arc<dyn Storage>, environment: Environment) -> Repository {
     let options = InitOptions {
         config: Config {
             generation: 0,
@@ -63,8 +65,7 @@ fn repository() -> Arc<Repository> {
         },
         recovery: false,
     };
-    let made = init(Arc::new(MemoryStorage::new()), Environment::system(), &options).unwrap();
-    Arc::new(made.repository)
+    init(storage, environment, &options).unwrap().repository
 }
 
 /// The id of the `n`th chunk of the index; none of those from `CHUNKS` on is in it.
@@ -96,27 +97,11 @@ fn pack(repository: &Repository, ids: &[u8], number: u32) -> IndexedPack {
     }
 }
 
-/// Puts an index object that names all the chunks; their packs need not be there.
-fn put_index(repository: &Repository, ids: &[u8]) {
-    let table =
-        IndexTable { superseded: Vec::new(), packs: (0..PACKS).map(|number| pack(repository, ids, number)).collect() };
-    let (header, key) = repository.keys().begin(Class::Index, None, Suite::Aes256Gcm, [1; 32]);
-    let mut object = header.to_bytes().to_vec();
-    for (number, plain) in (0..).zip(table.to_bytes().chunks(SEGMENT_PLAIN)) {
-        let mut segment = plain.to_vec();
-        key.seal(Part::Segment, number, &mut segment);
-        object.extend_from_slice(&segment);
-    }
-    let name = ObjectName::hashed(Folder::Index, blake3::hash(&object).as_bytes());
-    let storage = repository.storage();
-    storage.put(&name, &[Bytes::from(object)], PutMode::Exclusive).unwrap();
-}
-
 fn index(bench: &Bench) {
     title("index: a million chunks");
     let repository = repository();
     let ids = random(1, 2 * CHUNKS * 32);
-    put_index(&repository, &ids);
+    repository.put_index((0..PACKS).map(|number| pack(&repository, &ids, number)).collect()).unwrap();
     let (time, index) = bench.once(|| Index::load(&repository).unwrap());
     assert_eq!(index.counts().2, CHUNKS);
     line("load", &[format!("{:.0} ms", time.as_secs_f64() * 1e3)]);
@@ -162,6 +147,7 @@ fn save(repository: &Arc<Repository>, engine: &SoftwareEngine, top: &Path, paren
             options: Vec::new(),
             zone_seconds: 0,
             skip_if_unchanged: false,
+            accept_shrink: false,
             dry_run: false,
             readers: 2,
             checkpoint: Duration::from_mins(5),

@@ -6,6 +6,9 @@ use crate::format::{Snapshot, Time};
 use crate::repo::{NamedSnapshot, RepoError, Repository, Session, SnapshotList};
 use std::time::Duration;
 
+/// With fewer files than these, half of them may well be removed in a day.
+const FEWEST: u64 = 10;
+
 /// What is known of the run when it ends.
 #[derive(Debug)]
 pub(super) struct Run<'k> {
@@ -24,13 +27,25 @@ pub(super) fn choose_parent(request: &BackupRequest, known: &SnapshotList) -> Re
         ParentChoice::None => Ok(None),
         ParentChoice::Named(wanted) => known.find(wanted).map(|found| Some(found.clone())),
         ParentChoice::Auto => {
-            let fits = |snapshot: &Snapshot| {
-                let same_paths = snapshot.paths == about.paths;
-                snapshot.host == about.host && snapshot.job == about.job && (about.job.is_some() || same_paths)
-            };
-            Ok(known.snapshots.iter().rev().find(|named| fits(&named.snapshot)).cloned())
+            let of_group = || known.snapshots.iter().rev().filter(|named| is_of_group(&named.snapshot, about));
+            // One that lacks most of the files would have them all read again.
+            let whole = of_group().find(|named| !named.snapshot.suspicious);
+            Ok(whole.or_else(|| of_group().next()).cloned())
         }
     }
+}
+
+/// Whether a snapshot is one of those that this run goes on with.
+fn is_of_group(snapshot: &Snapshot, about: &About) -> bool {
+    let same_paths = snapshot.paths == about.paths;
+    snapshot.host == about.host && snapshot.job == about.job && (about.job.is_some() || same_paths)
+}
+
+/// How many files the last snapshot of the group had that was as it should be, when less than half of them are there now.
+fn shrunk_from(known: &SnapshotList, about: &About, now: u64) -> Option<u64> {
+    let good = |snapshot: &Snapshot| is_of_group(snapshot, about) && !snapshot.partial && !snapshot.suspicious;
+    let before = known.snapshots.iter().rev().find(|named| good(&named.snapshot))?.snapshot.statistics.files();
+    (before >= FEWEST && now < before / 2).then_some(before)
 }
 
 /// Puts the snapshot and ends the lease.
@@ -53,11 +68,13 @@ pub(super) fn commit(
         statistics,
         failed: saved.failed,
         parent: run.parent,
+        shrunk_from: None,
         unchanged,
         damage: run.damage,
         notes: Vec::new(),
     };
     let skipped = unchanged && about.skip_if_unchanged;
+    report.shrunk_from = shrunk_from(run.known, about, statistics.files()).filter(|_| !about.accept_shrink);
     if !about.dry_run && !skipped {
         let writer = writer_id(&repository);
         let before = run.known.snapshots.iter().filter(|n| n.snapshot.writer == writer && n.snapshot.job == about.job);
@@ -78,6 +95,7 @@ pub(super) fn commit(
             statistics,
             failed: report.failed.clone(),
             partial: saved.partial,
+            suspicious: report.shrunk_from.is_some(),
             lease: session.lease(),
             writer,
             sequence: previous.map_or(0, |named| named.snapshot.sequence).saturating_add(1),

@@ -53,6 +53,7 @@ pub enum ParentChoice {
 
 /// What is written into the snapshot, and how the run works.
 #[derive(Clone, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub struct About {
     /// Host.
     pub host: String,
@@ -70,6 +71,8 @@ pub struct About {
     pub zone_seconds: i32,
     /// No snapshot when nothing differs from the parent.
     pub skip_if_unchanged: bool,
+    /// That far fewer files are there than before is as it should be.
+    pub accept_shrink: bool,
     /// Nothing is stored.
     pub dry_run: bool,
     /// Files read at once.
@@ -114,6 +117,8 @@ pub struct BackupReport {
     pub failed: Vec<FailedItem>,
     /// The snapshot unchanged files were taken over from.
     pub parent: Option<NamedSnapshot>,
+    /// Files in the last snapshot that was as it should be, when far fewer are there now.
+    pub shrunk_from: Option<u64>,
     /// Nothing differs from the parent.
     pub unchanged: bool,
     /// Damage met in the repository; the backup does without what is damaged.

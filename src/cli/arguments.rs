@@ -116,6 +116,15 @@ pub(super) enum Verb {
     /// Remove what no snapshot needs any more
     #[command(after_help = help::PRUNE)]
     Prune(commands::prune::Args),
+    /// Find all that is damaged, down to the files of snapshots
+    #[command(after_help = help::CHECK)]
+    Check(commands::check::Args),
+    /// Compare every object with its name; needs no password
+    #[command(after_help = help::SCRUB)]
+    Scrub(commands::scrub::Args),
+    /// Do what can be done about damage
+    #[command(after_help = help::REPAIR)]
+    Repair(commands::repair::Args),
     /// List, add, remove and change what opens the repository
     #[command(after_help = help::KEY, arg_required_else_help = false, disable_help_subcommand = true)]
     Key(commands::key::Args),
@@ -142,7 +151,17 @@ pub(super) enum Verb {
 impl Verb {
     /// Whether a signal asks it to stop instead of ending the process.
     pub(super) fn stops_cleanly(&self) -> bool {
-        matches!(self, Self::Backup(_) | Self::Restore(_) | Self::Demo(_) | Self::Bench(_) | Self::Prune(_))
+        matches!(
+            self,
+            Self::Backup(_)
+                | Self::Restore(_)
+                | Self::Demo(_)
+                | Self::Bench(_)
+                | Self::Prune(_)
+                | Self::Check(_)
+                | Self::Scrub(_)
+                | Self::Repair(_)
+        )
     }
 }
 

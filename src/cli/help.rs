@@ -26,6 +26,8 @@ VARIABLES (options beat them; one that is set but empty is an error)
   NIGHTJAR_ENGINE            where blocks are compressed
   NIGHTJAR_QATZIP_LIB        file of QATzip [otherwise libqatzip.so.3, where the loader finds it]
   NIGHTJAR_QAT_ROOT          folder instead of / in which sys and dev are looked at; for tests
+  NIGHTJAR_STATE_DIR         folder for what this host remembers of repositories
+                             [otherwise $XDG_STATE_HOME/nightjar, /var/lib/nightjar or ~/.local/state/nightjar]
   NO_COLOR                   no colours
 
 EXIT STATUS
@@ -157,9 +159,55 @@ EXIT STATUS
 EXAMPLE
   nightjar --repo /srv/repo prune --max-unused 5% --max-repack 10%";
 
+pub(super) const CHECK: &str = "\
+Goes from the snapshots down: every folder is read, every chunk looked up in the index, every pack that the index names looked \
+for. With --read-data, --read-data-subset or --every packs are read too. All damage is found in one run; each object is \
+named, and each file of each snapshot that is lost by it. Backups and prunes may run meanwhile; nothing is changed.
+
+This host remembers when it last read each pack, in its state folder. For a nightly job that reads everything once a \
+month: --every 30d --read-data-subset 5%
+
+EXIT STATUS
+  0 no damage; 2 wrong options; 4 damage, which is named; 10 no repository; 12 wrong password; 13 something could not be
+  read this time; 14 format too new; 130, 143 stopped by a signal, and what was read until then is remembered
+
+EXAMPLE
+  nightjar --repo /srv/repo check --read-data-subset 5% --every 30d";
+
+pub(super) const SCRUB: &str = "\
+Every object but leases and censuses is named by the hash of its bytes, so any host that can read them can prove that they \
+are what was written, without any key: also on a server that must not read the backups. What a scrub cannot see is \
+an object that is missing; see `nightjar check`.
+
+EXIT STATUS
+  0 all is well; 2 wrong options; 4 damage, which is named; 10 no repository; 13 something could not be read this time;
+  130, 143 stopped by a signal, and what was read until then is remembered
+
+EXAMPLE
+  nightjar --repo /srv/repo scrub --every 30d --subset 50G";
+
+pub(super) const REPAIR: &str = "\
+Without --apply nothing is changed, and it is said what would be done. With it, in this order:
+
+  fetched    objects that are damaged or missing come from the copy that --from names, bit for bit
+  indexed    packs that no index object names any more get into the index again
+  salvaged   what is good in damaged packs is stored again; the damaged packs are set aside, in the folder aside/
+  marked     snapshots that have lost something are put once more, marked as partial, with the names of what is lost;
+             the originals are forgotten and can be brought back until a prune sweeps them
+
+Damage inside packs is found only by reading them: --read-data. A backup that runs afterwards stores again what is lost, \
+where the sources still have it, and files of older snapshots become whole by that too.
+
+EXIT STATUS
+  0 nothing to repair, or all is well again; 2 wrong options; 4 damage, and what could not be done about it; 10 no
+  repository; 11 a prune is at work; 12 wrong password; 13 storage out of reach; 15 no space; 130, 143 stopped by a signal
+
+EXAMPLE
+  nightjar --repo /srv/repo repair --read-data --from /mnt/replica --apply";
+
 pub(super) const FORGET: &str = "\
 Rules count within groups: the snapshots of a job, or of a host and its paths where there is no job. A snapshot that any \
-rule keeps is kept, and the reason is shown. What is newest goes by the order of the backups, not by clocks. Snapshots that are partial or \
+rule keeps is kept, and the reason is shown. What is newest goes by the order of the backups, not by clocks. Snapshots that are partial, suspicious or \
 from the future are counted by no rule and removed by none; a group is not emptied without --allow-empty. Space comes \
 back with `nightjar prune`; until it has swept, --undo brings a snapshot back, under a new id.
 

@@ -63,7 +63,7 @@ fn run(arguments: &Arguments, variables: &Variables, output: &Arc<Output>) -> Re
     let global = &arguments.global;
     let context = Context {
         output: Arc::clone(output),
-        environment: Environment::system(),
+        environment: Environment { scratch: Some(settings::scratch(variables)), ..Environment::system() },
         cancel,
         zone: TimeZone::system(),
         location: settings::location(global, variables)?,
@@ -81,6 +81,9 @@ fn run(arguments: &Arguments, variables: &Variables, output: &Arc<Output>) -> Re
         Verb::Bench(args) => commands::bench::run(args, &context),
         Verb::Forget(args) => commands::forget::run(args, &context),
         Verb::Prune(args) => commands::prune::run(args, &context),
+        Verb::Check(args) => commands::check::run(args, &context),
+        Verb::Scrub(args) => commands::scrub::run(args, &context),
+        Verb::Repair(args) => commands::repair::run(args, &context),
         Verb::Init(args) => commands::init::run(args, &context),
         Verb::Snapshots(args) => commands::snapshots::run(args, &context),
         Verb::Ls(args) => commands::ls::run(args, &context),

@@ -30,6 +30,7 @@ pub(super) struct Variables {
     qat_root: Option<OsString>,
     state: Option<OsString>,
     state_home: Option<OsString>,
+    cache_home: Option<OsString>,
     home: Option<OsString>,
     user: Option<OsString>,
     /// Whether colours are forbidden.
@@ -52,6 +53,7 @@ impl Variables {
             qat_root: std::env::var_os(QAT_ROOT),
             state: std::env::var_os(STATE_DIR),
             state_home: std::env::var_os("XDG_STATE_HOME"),
+            cache_home: std::env::var_os("XDG_CACHE_HOME"),
             home: std::env::var_os("HOME"),
             user: std::env::var_os("LOGNAME").or_else(|| std::env::var_os("USER")),
             // https://no-color.org: set and not empty
@@ -158,6 +160,17 @@ pub(super) fn state(variables: &Variables) -> Result<Option<PathBuf>, CommandErr
         None if rustix::process::geteuid().is_root() => Some(PathBuf::from("/var/lib/nightjar")),
         None => absolute(&variables.home).map(|home| home.join(".local/state/nightjar")),
     })
+}
+
+/// The folder for scratch files that are too large for memory; one on a disk, as temporary folders often are not.
+pub(super) fn scratch(variables: &Variables) -> PathBuf {
+    let absolute = |path: &Option<OsString>| path.as_ref().map(PathBuf::from).filter(|path| path.is_absolute());
+    match (absolute(&variables.cache_home), absolute(&variables.home)) {
+        (Some(cache), _) => cache.join("nightjar"),
+        (None, _) if rustix::process::geteuid().is_root() => PathBuf::from("/var/cache/nightjar"),
+        (None, Some(home)) => home.join(".cache/nightjar"),
+        (None, None) => variables.temporary.clone(),
+    }
 }
 
 /// Where blocks are compressed, and how an accelerator is found.

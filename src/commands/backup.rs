@@ -57,6 +57,9 @@ pub struct Args {
     /// Make the repository first if there is none, without a recovery key
     #[arg(long, conflicts_with = "dry_run")]
     init: bool,
+    /// Take it as it is that less than half of the files are there that were there before
+    #[arg(long)]
+    accept_shrink: bool,
     /// Files read at once [default: one a processor, 4 to 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     read_concurrency: Option<u16>,
@@ -87,9 +90,16 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     for line in report.notes.iter().chain(&report.damage) {
         context.output.warn(line);
     }
+    if let Some(before) = report.shrunk_from {
+        let (before, now) = (count(before), several(report.statistics.files(), "file"));
+        context.output.warn(&format!(
+            "only {now} where there were {before}: is every source mounted? The snapshot is marked as suspicious, and no \
+             rule of `nightjar forget` counts it; if it is as it should be, run it once with --accept-shrink"
+        ));
+    }
     Ok(match (report.damage.is_empty(), report.statistics.items_failed) {
         (false, _) => Exit::Damage,
-        (true, 0) => Exit::Done,
+        (true, 0) if report.shrunk_from.is_none() => Exit::Done,
         (true, _) => Exit::Partial,
     })
 }
@@ -229,6 +239,7 @@ fn about(args: &Args, paths: Vec<Vec<u8>>, context: &Context) -> About {
         options: args.sources.for_the_record(),
         zone_seconds: context.zone.to_offset(now).seconds(),
         skip_if_unchanged: args.skip_if_unchanged,
+        accept_shrink: args.accept_shrink,
         dry_run: args.dry_run,
         readers: args.read_concurrency.map_or(work::processors().clamp(4, 8), usize::from),
         checkpoint: args.checkpoint_interval,
@@ -273,6 +284,7 @@ fn tell(args: &Args, report: &BackupReport, sealing: &Sealing, context: &Context
     let snapshot = report.snapshot.as_ref();
     if let Value::Object(more) = json!({
         "command": "backup", "dry_run": args.dry_run, "unchanged": report.unchanged,
+        "shrunk_from": report.shrunk_from,
         "snapshot": snapshot.map(snapshots::json_of), "snapshot_id": snapshot.map(|s| hex::encode(&s.name)),
         "parent": report.parent.as_ref().map(|parent| hex::encode(&parent.name)),
         "statistics": snapshots::statistics(s), "seconds": time.as_secs_f64(), "bytes_per_second": speed,

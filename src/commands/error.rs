@@ -19,6 +19,8 @@ pub enum CommandError {
     Failed(Report),
     /// Stored data is damaged.
     Damage(Report),
+    /// Something could not be read this time.
+    Unreadable(Report),
     /// Somebody else is at work.
     Busy(Report),
     /// The place that a restore writes to is full.
@@ -109,6 +111,12 @@ impl CommandError {
         Self::Damage(report(what, because, hint))
     }
 
+    /// Something that could not be read this time.
+    #[must_use]
+    pub fn unreadable(what: impl Into<String>, because: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Unreadable(report(what, because, hint))
+    }
+
     /// Somebody else is at work.
     #[must_use]
     pub fn busy(what: impl Into<String>, because: impl Into<String>, hint: impl Into<String>) -> Self {
@@ -124,6 +132,7 @@ impl CommandError {
             Self::Failed(_) | Self::Output(_) => Exit::Failed,
             Self::Damage(_) => Exit::Damage,
             Self::NoSpace(_) => Exit::NoSpace,
+            Self::Unreadable(_) => Exit::Storage,
             Self::Busy(_) => Exit::Lease,
             Self::Repo(error) => exit_of(error),
             Self::Interrupted(signal) => Exit::Signal(u8::try_from(*signal).unwrap_or(0)),
@@ -144,6 +153,7 @@ impl CommandError {
             | Self::Password(report)
             | Self::Failed(report)
             | Self::Damage(report)
+            | Self::Unreadable(report)
             | Self::Busy(report)
             | Self::NoSpace(report) => report.clone(),
             Self::Repo(error) => report_of(error),

@@ -219,7 +219,13 @@ fn by_policy(
 
 fn candidate(named: &NamedSnapshot) -> Candidate {
     let snapshot = &named.snapshot;
-    Candidate { name: named.name, time: snapshot.time, tags: snapshot.tags.clone(), partial: snapshot.partial }
+    Candidate {
+        name: named.name,
+        time: snapshot.time,
+        tags: snapshot.tags.clone(),
+        partial: snapshot.partial,
+        suspicious: snapshot.suspicious,
+    }
 }
 
 fn tell(

@@ -4,6 +4,7 @@
 
 pub mod backup;
 pub mod bench;
+pub mod check;
 pub mod completions;
 mod context;
 pub mod demo;
@@ -23,12 +24,15 @@ pub mod prune;
 mod quantity;
 mod quickassist;
 mod recovery;
+pub mod repair;
 pub mod repo;
 pub mod restore;
+pub mod scrub;
 mod sealing;
 pub mod snapshots;
 mod sources;
 pub mod stats;
+mod verified;
 mod when;
 mod work;
 

@@ -137,7 +137,7 @@ impl From<PruneError> for CommandError {
     fn from(error: PruneError) -> Self {
         match error {
             PruneError::Busy(who) => Self::busy(
-                "another prune is at work, and nothing was done",
+                "another prune or a repair is at work, and nothing was done",
                 who,
                 "wait until it has ended, or give more time with `--wait`",
             ),

@@ -30,18 +30,19 @@ pub(super) fn parse_small_size(text: &str) -> Result<u32, String> {
     u32::try_from(parse_size(text)?).map_err(|_| format!("`{text}` is too large"))
 }
 
-/// A time span: digits with an optional `s`, `m` or `h`.
+/// A time span: digits with an optional `s`, `m`, `h` or `d` (24 hours).
 ///
 /// # Errors
 /// A sentence that says what is possible.
 pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is no time span; write a number of seconds, or one with s, m or h, such as 5m");
+    let wrong = || format!("`{text}` is no time span; write a number of seconds, or one with s, m, h or d, such as 5m");
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = text.split_at(end);
     let seconds = match unit {
         "" | "s" => 1,
         "m" => 60,
         "h" => 3600,
+        "d" => 86_400,
         _ => return Err(wrong()),
     };
     let number: u64 = digits.parse().map_err(|_| wrong())?;
@@ -82,10 +83,10 @@ mod tests {
 
     #[test]
     fn time_spans_have_units() {
-        for (text, seconds) in [("90", 90), ("90s", 90), ("5m", 300), ("2h", 7200)] {
+        for (text, seconds) in [("90", 90), ("90s", 90), ("5m", 300), ("2h", 7200), ("30d", 2_592_000)] {
             assert_eq!(parse_duration(text), Ok(Duration::from_secs(seconds)));
         }
-        for bad in ["", "0", "m", "1.5h", "5 m", "1d"] {
+        for bad in ["", "0", "m", "1.5h", "5 m", "1w"] {
             assert!(parse_duration(bad).is_err(), "{bad}");
         }
     }

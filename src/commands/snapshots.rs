@@ -106,6 +106,9 @@ fn remarks(snapshot: &Snapshot) -> String {
     if snapshot.partial {
         remarks.push("partial".to_owned());
     }
+    if snapshot.suspicious {
+        remarks.push("suspicious".to_owned());
+    }
     if snapshot.statistics.items_failed > 0 {
         remarks.push(format!("{} failed", several(snapshot.statistics.items_failed, "item")));
     }
@@ -122,7 +125,7 @@ pub(super) fn json_of(named: &NamedSnapshot) -> Value {
         "zone_seconds": snapshot.zone_seconds, "host": snapshot.host, "user": snapshot.user, "job": snapshot.job,
         "tags": snapshot.tags, "paths": paths.collect::<Vec<_>>(), "tree": snapshot.root.to_string(),
         "parent": snapshot.parent.map(|parent| hex::encode(&parent)), "program": snapshot.program,
-        "options": snapshot.options, "partial": snapshot.partial, "statistics": statistics(&snapshot.statistics),
+        "options": snapshot.options, "partial": snapshot.partial, "suspicious": snapshot.suspicious, "statistics": statistics(&snapshot.statistics),
         "failed": snapshot.failed.iter().map(|item| {
             let mut failed = serde_json::Map::new();
             put_name(&mut failed, "path", &item.path);

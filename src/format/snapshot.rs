@@ -100,6 +100,8 @@ pub struct Snapshot {
     pub failed: Vec<FailedItem>,
     /// Whether the run could not save all it was asked to.
     pub partial: bool,
+    /// Whether far fewer files were there than before, which may mean that a source was not mounted.
+    pub suspicious: bool,
     /// Lease it was written under.
     pub lease: [u8; 16],
     /// Writer.
@@ -161,6 +163,9 @@ impl Snapshot {
         map.u64(18, self.lamport);
         if let Some(original) = &self.original {
             map.bytes(19, original);
+        }
+        if self.suspicious {
+            ok(map.entry(20).bool(true));
         }
         map.finish()
     }
@@ -247,6 +252,7 @@ impl Snapshot {
             17 => self.previous = Some(map.fixed()?),
             18 => self.lamport = map.u64()?,
             19 => self.original = Some(map.fixed()?),
+            20 => self.suspicious = map.bool()?,
             _ => map.skip()?,
         }
         Ok(())
@@ -268,6 +274,7 @@ impl Snapshot {
             statistics: Statistics::default(),
             failed: Vec::new(),
             partial: false,
+            suspicious: false,
             lease: [0; 16],
             writer: [0; 16],
             sequence: 0,
@@ -329,6 +336,7 @@ pub(crate) mod tests {
             statistics: Statistics { files_new: 1, chunks_new: 12, ..Statistics::default() },
             failed: vec![FailedItem { path: b"/x".to_vec(), reason: "permission denied".into() }],
             partial: true,
+            suspicious: true,
             lease: [3; 16],
             writer: [4; 16],
             sequence: 9,
@@ -348,6 +356,7 @@ pub(crate) mod tests {
             options: vec![],
             failed: vec![],
             partial: false,
+            suspicious: false,
             previous: None,
             ..full()
         };

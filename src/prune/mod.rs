@@ -9,15 +9,17 @@ mod plan;
 mod request;
 pub mod retention;
 mod sweep;
-mod turn;
 
 pub use plan::{Plan, Share};
 pub use request::{PruneError, PruneReport, PruneRequest};
 
 use crate::base::cancel::Cancel;
 use crate::engine::Engine;
-use crate::format::{Mark, PackKind};
-use crate::repo::{ChunkReader, LeaseId, Marks, RepoError, Repository, Session, SessionOptions, SnapshotList, leases};
+use crate::format::{ChunkRecord, Mark, PackKind};
+use crate::repo::{
+    ChunkReader, LeaseId, Marks, RepoError, Repository, Session, SessionOptions, SnapshotList, Turn, describe, is_dead,
+    leases, take_turn,
+};
 use crate::storage::{Folder, ObjectName};
 use live::Live;
 use std::collections::HashSet;
@@ -38,11 +40,15 @@ pub fn prune(
     if request.dry_run {
         let run = Run { repository, request, cancel, own: [0; 16] };
         sweep::look(&run, &mut report)?;
-        let (_, plan) = run.plan(engine)?;
+        let (_, plan, _) = run.plan(engine)?;
         report.plan = Some(plan);
         return Ok(report);
     }
-    let lease = turn::wait(repository, request, cancel)?;
+    let lease = match take_turn(repository, "prune", (request.wait, request.grace), cancel)? {
+        Turn::Mine(lease) => lease,
+        Turn::Busy(other) => return Err(PruneError::Busy(other)),
+        Turn::Cancelled(signal) => return Err(PruneError::Cancelled(signal)),
+    };
     let run = Run { repository, request, cancel, own: lease.id() };
     if request.grace.is_zero() {
         run.refuse_company(&[])?;
@@ -75,8 +81,8 @@ impl Run<'_> {
     fn refuse_company(&self, own: &[LeaseId]) -> Result<(), PruneError> {
         let others = leases(&**self.repository.storage())?.into_iter();
         for (id, state) in others.filter(|(id, state)| state.is_live() && *id != self.own && !own.contains(id)) {
-            if !turn::is_dead(self.repository, &id, &state)? {
-                return Err(PruneError::Company(turn::describe(self.repository, &id, &state)?));
+            if !is_dead(self.repository, &id, &state)? {
+                return Err(PruneError::Company(describe(self.repository, &id, &state)?));
             }
         }
         Ok(())
@@ -100,7 +106,7 @@ impl Run<'_> {
         Ok(live)
     }
 
-    fn plan(&self, engine: &dyn Engine) -> Result<(Session, Plan), PruneError> {
+    fn plan(&self, engine: &dyn Engine) -> Result<(Session, Plan, Live), PruneError> {
         let compression = self.repository.config().compression.parse().unwrap_or(crate::codec::Compression::AUTO);
         let options = SessionOptions { compression, uploads: 2, dry_run: self.request.dry_run };
         // Listed before the index is read: what appears later is no leftover.
@@ -126,7 +132,9 @@ impl Run<'_> {
                 listed.into_iter().filter(|(name, _)| !known.contains(name) && !marked.contains(name)).collect();
         }
         plan.chunks_missing = live.missing;
-        Ok((session, plan))
+        // What does not read back as it was would pass for not needed.
+        index.check_sound()?;
+        Ok((session, plan, live))
     }
 
     fn packs(&self) -> Result<Vec<([u8; 32], u64)>, PruneError> {
@@ -141,9 +149,9 @@ impl Run<'_> {
 
     /// Copies, then marks; gives the lease it copied under.
     fn mark(&self, engine: &dyn Engine, report: &mut PruneReport) -> Result<Vec<LeaseId>, PruneError> {
-        let (mut session, plan) = self.plan(engine)?;
+        let (mut session, plan, live) = self.plan(engine)?;
         let own = vec![session.lease()];
-        let copied = self.copy(&mut session, &plan, report);
+        let copied = self.copy(&mut session, (&plan, &live), report);
         // What was copied counts even when the rest could not be.
         session.checkpoint()?;
         copied?;
@@ -173,27 +181,33 @@ impl Run<'_> {
         Ok(own)
     }
 
-    fn copy(&self, session: &mut Session, plan: &Plan, report: &mut PruneReport) -> Result<(), PruneError> {
+    fn copy(
+        &self,
+        session: &mut Session,
+        (plan, live): (&Plan, &Live),
+        report: &mut PruneReport,
+    ) -> Result<(), PruneError> {
         let index = Arc::clone(session.index());
         let mut reader = ChunkReader::new(self.repository, &index);
         for pack in &plan.sparse {
-            for (block, needed) in &pack.blocks {
+            for block in pack.blocks.clone() {
                 self.check()?;
+                let needed = plan.needed(&index, live, pack, block);
                 if needed.is_empty() {
                     continue;
                 }
-                if needed.len() == index.block_chunks(*block).count() {
-                    report.copied += u64::from(session.store_block_again(pack.kind, *block)?);
+                if needed.len() == index.block_chunks(block).count() {
+                    report.copied += u64::from(session.store_block_again(pack.kind, block)?);
                     continue;
                 }
-                for id in needed {
-                    let chunk = reader.read(pack.kind, id)?;
-                    session.store_again(pack.kind, *id, &chunk)?;
+                for ChunkRecord { id, .. } in needed {
+                    let chunk = reader.read(pack.kind, &id)?;
+                    session.store_again(pack.kind, id, &chunk)?;
                     report.rebuilt += chunk.len() as u64;
                 }
             }
         }
-        Ok(())
+        Ok(index.check_sound()?)
     }
 }
 

@@ -2,9 +2,10 @@
 
 use super::live::Live;
 use super::{KINDS, PruneRequest};
-use crate::format::{ChunkId, Config, PackKind};
+use crate::format::{ChunkRecord, Config, PackKind};
 use crate::repo::{Index, PackView};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
 
 /// A run copies small packs into larger ones when there are at least so many of a kind.
 const SMALL_PACKS: usize = 8;
@@ -24,15 +25,12 @@ pub struct Share {
     pub used: u64,
     /// Bytes of its blocks that nothing needs, sealed.
     pub unused: u64,
-    /// Its blocks, each with the chunks that are needed and that no pack before has.
-    pub blocks: Vec<(u32, Vec<ChunkId>)>,
-}
-
-impl Share {
     /// Whether nothing of it is needed. Not the same as no bytes used: those are rounded.
-    fn is_dead(&self) -> bool {
-        self.blocks.iter().all(|(_, needed)| needed.is_empty())
-    }
+    pub is_dead: bool,
+    /// Its number in the index.
+    pub(super) number: u32,
+    /// Its blocks.
+    pub(super) blocks: Range<u32>,
 }
 
 /// What a run is going to do.
@@ -54,16 +52,39 @@ pub struct Plan {
     pub total_bytes: u64,
     /// Chunks that snapshots need and that no index object knows.
     pub chunks_missing: u64,
+    claims: Claims,
+}
+
+/// Of chunks that lie in several packs, which pack's copy counts: that in the pack of which the most is needed.
+#[derive(Clone, Debug, Default)]
+struct Claims(HashMap<u32, u32>);
+
+impl Claims {
+    /// The chunks of a block that are needed, and needed from this pack.
+    fn needed(&self, index: &Index, live: &Live, (pack, block): (u32, u32)) -> Vec<ChunkRecord> {
+        let counts = |chunk: &ChunkRecord| {
+            let ordinal = index.ordinal(&chunk.id);
+            live.contains(&chunk.id) && ordinal.is_some_and(|n| self.0.get(&n).is_none_or(|claimed| *claimed == pack))
+        };
+        let mut seen = HashSet::new();
+        index.block_chunks(block).filter(|chunk| counts(chunk) && seen.insert(chunk.id)).collect()
+    }
 }
 
 impl Plan {
+    /// What of a block of a pack is to be copied.
+    pub(super) fn needed(&self, index: &Index, live: &Live, share: &Share, block: u32) -> Vec<ChunkRecord> {
+        self.claims.needed(index, live, (share.number, block))
+    }
+
     /// Plans over the packs of `index` that are not marked yet.
     pub(super) fn make(index: &Index, live: &Live, request: &PruneRequest, config: &Config) -> Self {
-        let mut shares = shares(index, live);
-        let mut plan = Self { total_bytes: shares.iter().map(|share| share.length).sum(), ..Self::default() };
+        let (mut shares, claims) = shares(index, live);
+        let total_bytes = shares.iter().map(|share| share.length).sum();
+        let mut plan = Self { total_bytes, claims, ..Self::default() };
         let thousandths = |share: u32| u128::from(plan.total_bytes) * u128::from(share) / 1000;
         let (allowed, budget) = (thousandths(request.max_unused), thousandths(request.max_repack));
-        plan.dead = shares.extract_if(.., |share| share.is_dead()).collect();
+        plan.dead = shares.extract_if(.., |share| share.is_dead).collect();
         let small: HashSet<[u8; 32]> = KINDS.iter().flat_map(|kind| small(&shares, *kind, config)).collect();
         // The emptiest first: they give back the most for each byte that is copied. Small ones come before all.
         shares.sort_by_key(|share| (!small.contains(&share.name), share.used * 1000 / share.length.max(1), share.name));
@@ -93,16 +114,27 @@ fn small(shares: &[Share], kind: PackKind, config: &Config) -> Vec<[u8; 32]> {
     if found.len() < SMALL_PACKS { Vec::new() } else { found }
 }
 
-/// What of each pack is needed. Of several copies of a chunk one counts: that in the pack of which the most is needed.
-fn shares(index: &Index, live: &Live) -> Vec<Share> {
+/// What of each pack is needed, and whose copies count.
+fn shares(index: &Index, live: &Live) -> (Vec<Share>, Claims) {
     let mut packs: Vec<(u64, PackView)> = index
         .pack_views()
         .filter(|pack| !index.is_avoided(pack.number))
         .map(|pack| (used_plain(index, live, &pack), pack))
         .collect();
     packs.sort_by_key(|(used, pack)| (std::cmp::Reverse(*used), pack.name));
-    let mut claimed = HashSet::new();
-    packs.into_iter().map(|(_, pack)| share(index, live, &pack, &mut claimed)).collect()
+    let mut claims = Claims::default();
+    for chunk in packs.iter().flat_map(|(_, pack)| {
+        let number = pack.number;
+        pack.blocks.clone().flat_map(|block| index.block_chunks(block)).map(move |chunk| (number, chunk))
+    }) {
+        let (pack, ChunkRecord { id, .. }) = chunk;
+        // Only chunks with several copies need to be remembered, and those are few.
+        if live.contains(&id) && index.copies(&id) > 1 {
+            index.ordinal(&id).map(|n| claims.0.entry(n).or_insert(pack));
+        }
+    }
+    let shares = packs.into_iter().map(|(_, pack)| share(index, live, &pack, &claims)).collect();
+    (shares, claims)
 }
 
 fn used_plain(index: &Index, live: &Live, pack: &PackView) -> u64 {
@@ -110,30 +142,26 @@ fn used_plain(index: &Index, live: &Live, pack: &PackView) -> u64 {
     chunks.filter(|chunk| live.contains(&chunk.id)).map(|chunk| u64::from(chunk.length)).sum()
 }
 
-fn share(index: &Index, live: &Live, pack: &PackView, claimed: &mut HashSet<u32>) -> Share {
+fn share(index: &Index, live: &Live, pack: &PackView, claims: &Claims) -> Share {
     let mut share = Share {
         name: pack.name,
         kind: pack.kind,
         length: u64::from(pack.length),
         used: 0,
         unused: 0,
-        blocks: Vec::new(),
+        is_dead: true,
+        number: pack.number,
+        blocks: pack.blocks.clone(),
     };
     for block in pack.blocks.clone() {
         let place = index.block_place(block);
-        let (sealed, mut needed, mut plain) = (place.range.end - place.range.start, Vec::new(), 0_u64);
-        for chunk in index.block_chunks(block) {
-            // Only chunks with several copies need to be remembered, and those are few.
-            let first = index.copies(&chunk.id) < 2 || index.ordinal(&chunk.id).is_some_and(|n| claimed.insert(n));
-            if live.contains(&chunk.id) && first {
-                plain += u64::from(chunk.length);
-                needed.push(chunk.id);
-            }
-        }
+        let sealed = place.range.end - place.range.start;
+        let needed = claims.needed(index, live, (pack.number, block));
+        let plain: u64 = needed.iter().map(|chunk| u64::from(chunk.length)).sum();
         let used = sealed * plain / u64::from(place.plain_len.max(1));
         share.used += used;
         share.unused += sealed - used;
-        share.blocks.push((block, needed));
+        share.is_dead &= needed.is_empty();
     }
     share
 }

@@ -53,8 +53,8 @@ pub struct PruneReport {
 /// Why a prune ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum PruneError {
-    /// Another prune is at work.
-    #[error("another prune is at work: {0}")]
+    /// Another prune or a repair is at work.
+    #[error("another prune or a repair is at work: {0}")]
     Busy(String),
     /// Without a grace nobody else may be at work.
     #[error("somebody else is at work: {0}")]

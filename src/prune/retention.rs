@@ -95,6 +95,8 @@ pub struct Candidate {
     pub tags: Vec<String>,
     /// Whether it lacks something.
     pub partial: bool,
+    /// Whether much had vanished from its source.
+    pub suspicious: bool,
 }
 
 /// Why a snapshot is kept.
@@ -112,6 +114,8 @@ pub enum Reason {
     Future,
     /// It is partial, and counts for nothing.
     Partial,
+    /// Much had vanished from its source, and it counts for nothing.
+    Suspicious,
     /// Nothing else of its group would be left.
     OnlyOne,
 }
@@ -127,6 +131,7 @@ impl fmt::Display for Reason {
             Self::Id => f.write_str("id"),
             Self::Future => f.write_str("from the future"),
             Self::Partial => f.write_str("partial"),
+            Self::Suspicious => f.write_str("suspicious"),
             Self::OnlyOne => f.write_str("only one left"),
         }
     }
@@ -185,6 +190,9 @@ fn aside(candidate: &Candidate, now: Time) -> Vec<Reason> {
     if candidate.partial {
         reasons.push(Reason::Partial);
     }
+    if candidate.suspicious {
+        reasons.push(Reason::Suspicious);
+    }
     reasons
 }
 
@@ -223,7 +231,7 @@ mod tests {
     fn at(seconds: i64) -> Candidate {
         let mut name = [0; 32];
         name[..8].copy_from_slice(&seconds.to_le_bytes());
-        Candidate { name, time: Time { seconds, nanos: 0 }, tags: Vec::new(), partial: false }
+        Candidate { name, time: Time { seconds, nanos: 0 }, tags: Vec::new(), partial: false, suspicious: false }
     }
 
     fn when(text: &str) -> Candidate {
@@ -276,11 +284,12 @@ mod tests {
     }
 
     #[test]
-    fn the_future_and_the_partial_are_not_counted_and_not_removed() {
-        let mut group: Vec<_> = (0..6).map(|n| at(NOW.seconds - 10_000 + n)).collect();
+    fn the_future_the_partial_and_the_suspicious_are_not_counted_and_not_removed() {
+        let mut group: Vec<_> = (0..7).map(|n| at(NOW.seconds - 10_000 + n)).collect();
         group[4].partial = true;
         group[5].time.seconds = NOW.seconds + 4000;
-        assert_eq!(kept(&count(0, 2), &group, &TimeZone::UTC), [2, 3, 4, 5]);
+        group[6].suspicious = true;
+        assert_eq!(kept(&count(0, 2), &group, &TimeZone::UTC), [2, 3, 4, 5, 6]);
     }
 
     #[test]

@@ -1,10 +1,9 @@
 //! The sweep: what was marked goes, once nobody can need it any more (`repo-format.md`, chapter 15).
 
-use super::turn::{describe, is_dead};
 use super::{PruneError, PruneReport, Run};
 use crate::format::{ChunkId, Mark};
 use crate::repo::{
-    Index, LeaseId, LeaseState, Marks, NamedSnapshot, RepoError, SnapshotList, StandingMark, lease, leases,
+    Index, LeaseId, LeaseState, Marks, RepoError, SnapshotList, StandingMark, describe, is_dead, lease, leases,
 };
 use crate::storage::{Folder, ObjectMeta, ObjectName};
 use std::collections::{BTreeMap, HashSet};
@@ -223,25 +222,32 @@ fn doomed(run: &Run<'_>, due: &[StandingMark], report: &mut PruneReport) -> Resu
         doomed.retain(|name| known.contains(name));
         report.notes.push(format!("{} chunks that snapshots need are not in the index", live.missing));
     }
+    index.check_sound()?;
     Ok(doomed)
 }
 
 /// The trees of all snapshots that count and of all that can be brought back. Listed in this order, nothing that moves
 /// between the two meanwhile is missed: a forgotten one is put before it is taken away here, and one that is brought back
 /// is put here before it is taken away there.
+///
+/// A forgotten snapshot that another stands for, because a repair has put it once more without what it had lost, is no
+/// root of its own: what of it can still be read the other needs too, and what cannot would stop everything.
 fn roots(run: &Run<'_>) -> Result<HashSet<ChunkId>, PruneError> {
-    let mut roots = HashSet::new();
-    let mut add = |snapshots: Vec<NamedSnapshot>, damaged: Vec<RepoError>| {
-        roots.extend(snapshots.iter().map(|named| named.snapshot.root));
-        damaged.first().map_or(Ok(()), |error| Err(PruneError::Unreadable(error.to_string())))
+    let (mut standing, mut damaged) = (Vec::new(), Vec::new());
+    let mut add = |list: SnapshotList| {
+        standing.extend(list.snapshots);
+        damaged.extend(list.damaged);
     };
-    let first = SnapshotList::load(run.repository)?;
-    add(first.snapshots, first.damaged)?;
+    add(SnapshotList::load(run.repository)?);
     let forgotten = run.repository.forgotten()?;
-    add(forgotten.snapshots, forgotten.damaged)?;
-    let last = SnapshotList::load(run.repository)?;
-    add(last.snapshots, last.damaged)?;
-    Ok(roots)
+    add(SnapshotList::load(run.repository)?);
+    if let Some(error) = damaged.iter().chain(&forgotten.damaged).next() {
+        return Err(PruneError::Unreadable(error.to_string()));
+    }
+    let all = standing.iter().chain(&forgotten.snapshots);
+    let replaced: HashSet<[u8; 32]> = all.filter_map(|named| named.snapshot.original).collect();
+    let needed = forgotten.snapshots.iter().filter(|named| !replaced.contains(&named.name)).chain(&standing);
+    Ok(needed.map(|named| named.snapshot.root).collect())
 }
 
 /// Index, then packs, then marks.

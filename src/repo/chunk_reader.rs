@@ -38,8 +38,14 @@ impl Index {
     /// Where the first copy of a chunk lies.
     #[must_use]
     pub fn locate(&self, kind: PackKind, id: &ChunkId) -> Option<Located> {
-        let place = self.places(kind, id).next()?;
-        Some(Located { block: place.block, start: place.start, length: place.length })
+        self.locate_all(kind, id).next()
+    }
+
+    /// Where all copies of a chunk lie.
+    pub fn locate_all(&self, kind: PackKind, id: &ChunkId) -> impl Iterator<Item = Located> + '_ {
+        let located =
+            |place: super::index::Place| Located { block: place.block, start: place.start, length: place.length };
+        self.places(kind, id).map(located)
     }
 
     /// Where a block lies.

@@ -4,9 +4,10 @@ use crate::base::clock::{Clock, SystemClock};
 use crate::base::entropy::{Entropy, SystemEntropy};
 use crate::base::host::Host;
 use crate::format::Time;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Clock, randomness and host; tests pass fixed ones.
+/// Clock, randomness, host and a place for scratch files; tests pass fixed ones.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// The clock.
@@ -15,13 +16,20 @@ pub struct Environment {
     pub entropy: Arc<dyn Entropy>,
     /// This host and process.
     pub host: Host,
+    /// A folder on a disk for what is too large for memory; without one it is kept in memory.
+    pub scratch: Option<PathBuf>,
 }
 
 impl Environment {
     /// The real world.
     #[must_use]
     pub fn system() -> Self {
-        Self { clock: Arc::new(SystemClock::default()), entropy: Arc::new(SystemEntropy), host: Host::this() }
+        Self {
+            clock: Arc::new(SystemClock::default()),
+            entropy: Arc::new(SystemEntropy),
+            host: Host::this(),
+            scratch: None,
+        }
     }
 
     /// The time now.

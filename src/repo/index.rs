@@ -1,12 +1,15 @@
 //! Which chunk lies where: the index objects united in memory (`repo-format.md`, chapter 8).
 //!
-//! A chunk takes about 50 bytes: id, length and block in a table, and a slot in an open hash table over it.
+//! A chunk takes 6 to 12 bytes of memory, a slot in an open hash table, and 36 for its record while there are few of them;
+//! many are in a file (`records.rs`). Its block is found by search.
 
+use super::records::Records;
 use super::{RepoError, Repository, object};
 use crate::crypto::ObjectKey;
 use crate::format::limits::{HEADER_LEN, INDEX_SEGMENTS_MAX, SEGMENT_PLAIN, TAG_LEN};
 use crate::format::{
-    BlockRecord, ChunkId, ChunkRecord, Class, Header, IndexTable, IndexedPack, PackKind, Part, segment_lens,
+    BlockRecord, CHUNK_RECORD_LEN, ChunkId, ChunkRecord, Class, Header, IndexTable, IndexedPack, PackKind, Part,
+    segment_lens,
 };
 use crate::storage::{Folder, ObjectMeta, ObjectName};
 use hashbrown::HashTable;
@@ -35,14 +38,7 @@ pub(super) struct BlockEntry {
     pub(super) first_chunk: u32,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct ChunkEntry {
-    id: ChunkId,
-    length: u32,
-    block: u32,
-}
-
-/// One pack as prune looks at it.
+/// One pack as those look at it who go through all of them.
 #[derive(Clone, Debug)]
 pub struct PackView {
     /// Its number in the index.
@@ -51,6 +47,8 @@ pub struct PackView {
     pub name: [u8; 32],
     /// What it holds.
     pub kind: PackKind,
+    /// Its header.
+    pub header: Header,
     /// Its length in bytes.
     pub length: u32,
     /// Numbers of its blocks.
@@ -70,7 +68,7 @@ pub(super) struct Place {
 pub struct Index {
     packs: Vec<PackEntry>,
     blocks: Vec<BlockEntry>,
-    chunks: Vec<ChunkEntry>,
+    chunks: Records,
     table: HashTable<u32>,
     by_name: HashMap<[u8; 32], u32>,
     damaged: Vec<RepoError>,
@@ -85,6 +83,16 @@ impl Index {
     /// When the listing fails, no object can be read, or an object has a newer format.
     pub fn load(repository: &Repository) -> Result<Self, RepoError> {
         Self::load_without(repository, &HashSet::new())
+    }
+
+    /// An index of these packs alone.
+    #[must_use]
+    pub fn of(packs: Vec<IndexedPack>) -> Self {
+        let mut index = Self::default();
+        for pack in packs {
+            index.add_pack(pack);
+        }
+        index
     }
 
     /// As [`load`](Self::load), but without packs that are not there, or not in their whole length: what lay in them
@@ -138,12 +146,18 @@ impl Index {
     /// Reads what one listing shows; `None` when `strict` and something of it is gone.
     fn load_listed(repository: &Repository, lost: &HashSet<[u8; 32]>, strict: bool) -> Result<Option<Self>, RepoError> {
         let (mut index, mut good) = (Self::default(), 0);
-        for meta in object::list(&**repository.storage(), Folder::Index)? {
+        let listed = object::list(&**repository.storage(), Folder::Index)?;
+        // More than there are, so that the table never has to grow.
+        let bytes: u64 = listed.iter().map(|meta| meta.length).sum();
+        let expected = usize::try_from(bytes / CHUNK_RECORD_LEN as u64).unwrap_or(0);
+        index.chunks.expect(expected, repository.env().scratch.as_deref());
+        let chunks = &index.chunks;
+        index.table.reserve(expected, |n| chunks.get(*n as usize).map_or(0, |record| hash(&record.id)));
+        for meta in listed {
             match load_one(repository, &meta) {
                 Err(error) if strict && error.is_not_found() => return Ok(None),
                 Ok(table) => {
                     good += 1;
-                    index.chunks.reserve(table.packs.iter().map(|pack| pack.table.chunks.len()).sum());
                     for pack in table.packs.into_iter().filter(|pack| !lost.contains(&pack.name)) {
                         index.add_pack(pack);
                     }
@@ -164,13 +178,13 @@ impl Index {
         self.by_name.insert(pack.name, number);
         let mut chunks = pack.table.chunks.iter();
         for record in pack.table.blocks {
-            let block = small(self.blocks.len());
             self.blocks.push(BlockEntry { record, pack: number, first_chunk: small(self.chunks.len()) });
             for chunk in chunks.by_ref().take(usize::from(record.chunks)) {
                 let place = small(self.chunks.len());
-                self.chunks.push(ChunkEntry { id: chunk.id, length: chunk.length, block });
+                self.chunks.push(*chunk);
                 let chunks = &self.chunks;
-                self.table.insert_unique(hash(&chunk.id), place, |n| hash(&chunks[*n as usize].id));
+                let hash_of = |n: &u32| chunks.get(*n as usize).map_or(0, |record| hash(&record.id));
+                self.table.insert_unique(hash(&chunk.id), place, hash_of);
             }
         }
         let (name, header, length) = (pack.name, pack.header, pack.length);
@@ -186,42 +200,48 @@ impl Index {
     /// Length of a chunk in bytes, if some pack that can be built on holds it.
     #[must_use]
     pub fn length(&self, id: &ChunkId) -> Option<u32> {
-        Some(self.usable(id)?.length)
+        Some(self.chunks.get(self.usable(id)? as usize)?.length)
     }
 
-    fn usable(&self, id: &ChunkId) -> Option<&ChunkEntry> {
-        let fits = |n: &u32| {
-            let entry = &self.chunks[*n as usize];
-            let avoided = !self.avoided.is_empty() && self.avoided.contains(&self.blocks[entry.block as usize].pack);
-            entry.id == *id && !avoided
-        };
-        Some(&self.chunks[*self.table.find(hash(id), fits)? as usize])
+    fn usable(&self, id: &ChunkId) -> Option<u32> {
+        let avoided = |n: u32| self.avoided.contains(&self.blocks[self.block_of(n) as usize].pack);
+        let fits = |n: &u32| self.is(*n, id) && (self.avoided.is_empty() || !avoided(*n));
+        self.table.find(hash(id), fits).copied()
+    }
+
+    fn is(&self, chunk: u32, id: &ChunkId) -> bool {
+        self.chunks.get(chunk as usize).is_some_and(|record| record.id == *id)
+    }
+
+    /// The block that a chunk lies in.
+    fn block_of(&self, chunk: u32) -> u32 {
+        small(self.blocks.partition_point(|block| block.first_chunk <= chunk) - 1)
     }
 
     /// Every copy of a chunk in packs of `kind`.
     pub(super) fn places(&self, kind: PackKind, id: &ChunkId) -> impl Iterator<Item = Place> + '_ {
         let id = *id;
-        let same = self.table.iter_hash(hash(&id)).copied().filter(move |n| self.chunks[*n as usize].id == id);
-        same.map(|n| self.place(n)).filter(move |place| self.pack_of(place.block).header.kind == Some(kind))
+        let same = self.table.iter_hash(hash(&id)).copied().filter(move |n| self.is(*n, &id));
+        same.filter_map(|n| self.place(n)).filter(move |place| self.pack_of(place.block).header.kind == Some(kind))
     }
 
-    fn place(&self, chunk: u32) -> Place {
-        let entry = self.chunks[chunk as usize];
-        let first = self.blocks[entry.block as usize].first_chunk;
-        let start = self.chunks[first as usize..chunk as usize].iter().map(|c| c.length).sum();
-        Place { block: entry.block, start, length: entry.length }
+    fn place(&self, chunk: u32) -> Option<Place> {
+        let block = self.block_of(chunk);
+        let first = self.blocks[block as usize].first_chunk as usize;
+        let start = self.chunks.sum_of_lengths(first..chunk as usize)?;
+        Some(Place { block, start, length: self.chunks.get(chunk as usize)?.length })
     }
 
-    /// The id of the chunk that begins at byte `start` of a block, both as [`locate`](Self::locate) gave them.
-    #[must_use]
-    pub fn chunk_at(&self, block: u32, start: u32) -> ChunkId {
-        let mut chunk = self.blocks[block as usize].first_chunk as usize;
-        let mut at = 0;
-        while at < start {
-            at += self.chunks[chunk].length;
-            chunk += 1;
+    /// Whether all that was looked up is what was put in. Whoever takes something for not needed, because it is not in the
+    /// index, has to ask first.
+    ///
+    /// # Errors
+    /// When a record in the scratch file did not read back as it was written.
+    pub fn check_sound(&self) -> Result<(), RepoError> {
+        if self.chunks.is_sound() {
+            return Ok(());
         }
-        self.chunks[chunk].id
+        Err(RepoError::Engine("the scratch file of the index did not read back as it was written".to_owned()))
     }
 
     pub(super) fn block(&self, block: u32) -> &BlockEntry {
@@ -263,13 +283,13 @@ impl Index {
     /// The number of a chunk, the same for all its copies, below the number of chunks in [`counts`](Self::counts).
     #[must_use]
     pub fn ordinal(&self, id: &ChunkId) -> Option<u32> {
-        self.table.find(hash(id), |n| self.chunks[*n as usize].id == *id).copied()
+        self.table.find(hash(id), |n| self.is(*n, id)).copied()
     }
 
     /// How many copies of a chunk there are.
     #[must_use]
     pub fn copies(&self, id: &ChunkId) -> usize {
-        self.table.iter_hash(hash(id)).filter(|n| self.chunks[**n as usize].id == *id).count()
+        self.table.iter_hash(hash(id)).filter(|n| self.is(**n, id)).count()
     }
 
     /// The packs by number.
@@ -279,17 +299,35 @@ impl Index {
             number,
             name: pack.name,
             kind: pack.header.kind.unwrap_or(PackKind::Data),
+            header: pack.header.clone(),
             length: pack.length,
             blocks: pack.first_block..end,
         })
     }
 
+    /// The record of a block, as the footer of its pack has it.
+    #[must_use]
+    pub fn block_record(&self, block: u32) -> BlockRecord {
+        self.block(block).record
+    }
+
+    /// The name of the pack of a block.
+    #[must_use]
+    pub fn pack_name(&self, block: u32) -> [u8; 32] {
+        self.pack_of(block).name
+    }
+
+    /// What a block holds.
+    #[must_use]
+    pub fn kind_of(&self, block: u32) -> PackKind {
+        self.pack_of(block).header.kind.unwrap_or(PackKind::Data)
+    }
+
     /// The chunks of a block, in their order.
-    pub fn block_chunks(&self, block: u32) -> impl Iterator<Item = ChunkRecord> + '_ {
+    pub fn block_chunks(&self, block: u32) -> impl Iterator<Item = ChunkRecord> + use<> {
         let entry = self.blocks[block as usize];
         let first = entry.first_chunk as usize;
-        let chunks = &self.chunks[first..first + usize::from(entry.record.chunks)];
-        chunks.iter().map(|chunk| ChunkRecord { id: chunk.id, length: chunk.length })
+        self.chunks.range(first..first + usize::from(entry.record.chunks)).into_iter()
     }
 
     /// Whether nothing new may be built on the pack.

@@ -67,33 +67,57 @@ impl Repository {
     /// The storage, or an index object that cannot be read.
     pub fn unlist_packs(&self, packs: &HashSet<[u8; 32]>, merge: u64) -> Result<usize, RepoError> {
         let storage = &**self.storage();
-        let (mut old, mut kept, mut seen) = (Vec::new(), Vec::<IndexedPack>::new(), HashSet::new());
         let all = object::list(storage, Folder::Index)?;
         let small = all.iter().filter(|meta| meta.length < merge).count();
-        for meta in all {
-            let table = load_one(self, &meta)?;
-            let named = table.packs.iter().any(|pack| packs.contains(&pack.name));
-            if named || meta.length < merge && small > 1 {
-                old.push(meta.name);
-                kept.extend(table.packs.into_iter().filter(|p| !packs.contains(&p.name) && seen.insert(p.name)));
-            }
-        }
-        if packs.is_empty() && old.len() < 2 {
+        if packs.is_empty() && small < 2 {
             return Ok(0);
         }
-        let new = self.put_index(kept)?;
+        let (mut old, mut kept, mut seen, mut length, mut replaced) = (Vec::new(), Vec::new(), HashSet::new(), 0, 0);
+        for meta in all {
+            let table = load_one(self, &meta)?;
+            if !table.packs.iter().any(|pack| packs.contains(&pack.name)) && (meta.length >= merge || small < 2) {
+                continue;
+            }
+            old.push(meta.name);
+            let stays = |pack: &IndexedPack| !packs.contains(&pack.name) && seen.insert(pack.name);
+            let new: Vec<_> = table.packs.into_iter().filter(stays).collect();
+            length += new.iter().map(pack_len).sum::<usize>();
+            kept.extend(new);
+            // As much as fits an object is enough: memory does not grow with the index.
+            if length >= INDEX_OBJECT_LEN {
+                replaced += self.replace_index(std::mem::take(&mut old), std::mem::take(&mut kept))?;
+                length = 0;
+            }
+        }
+        Ok(replaced + self.replace_index(old, kept)?)
+    }
+
+    /// Puts index objects over `packs`, then deletes the old ones.
+    fn replace_index(&self, mut old: Vec<ObjectName>, packs: Vec<IndexedPack>) -> Result<usize, RepoError> {
+        let new = self.put_index(packs)?;
         old.retain(|name| new.iter().all(|meta| meta.name != *name));
         for name in &old {
-            storage.delete(name)?;
+            self.storage().delete(name)?;
         }
         Ok(old.len())
+    }
+
+    /// Keeps the bytes of a damaged object under the hash that they have, and takes the object away.
+    ///
+    /// # Errors
+    /// When it cannot be read or kept; then it stays where it is.
+    pub fn set_aside(&self, name: &ObjectName) -> Result<(), RepoError> {
+        let bytes = self.storage().get(name)?;
+        let kept = ObjectName::hashed(Folder::Aside, blake3::hash(&bytes).as_bytes());
+        self.storage().put(&kept, &[bytes], PutMode::Keep)?;
+        Ok(self.storage().delete(name)?)
     }
 
     /// Puts index objects over `packs`; gives their names and lengths.
     ///
     /// # Errors
     /// The storage, or no randomness.
-    pub(super) fn put_index(&self, packs: Vec<IndexedPack>) -> Result<Vec<ObjectMeta>, RepoError> {
+    pub fn put_index(&self, packs: Vec<IndexedPack>) -> Result<Vec<ObjectMeta>, RepoError> {
         let (mut packs, mut names) = (packs.into_iter().peekable(), Vec::new());
         while packs.peek().is_some() {
             let mut table = IndexTable::default();

@@ -45,6 +45,18 @@ impl Repository {
         Ok((Self::new(storage, env, keys, config, suite), slot, keyring))
     }
 
+    /// The same repository in another place, opened with the keys of this one.
+    ///
+    /// # Errors
+    /// When no config that these keys open is there: it is another repository, or none.
+    pub fn at(&self, storage: Arc<dyn Storage>) -> Result<Self, RepoError> {
+        let open = SealedConfigs::load(&*storage)?.open(&self.keys)?;
+        let newest = configs::in_force(&open);
+        let (config, suite) = (newest.config.clone(), newest.suite);
+        let salts = SaltSource::new(Arc::clone(&self.env.entropy), Arc::clone(&self.env.clock), &self.env.process());
+        Ok(Self { storage, env: self.env.clone(), keys: Arc::clone(&self.keys), config, suite, salts })
+    }
+
     /// Why no repository can be opened in a storage without a config object: there is none, or it has lost its config.
     #[must_use]
     pub fn absence(storage: &dyn Storage) -> RepoError {

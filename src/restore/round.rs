@@ -6,9 +6,10 @@ use crate::base::meter::Meter;
 use crate::crypto::chunk_id;
 use crate::engine::{Done, Engine, Lane};
 use crate::files::{DirId, Target, TargetError};
-use crate::format::{FailedItem, PackKind};
-use crate::repo::{BlockPlace, ChunkReader, Index, Repository};
-use std::collections::{HashSet, VecDeque};
+use crate::format::{ChunkId, FailedItem, PackKind};
+use crate::repo::{BlockPlace, ChunkReader, Index, RepoError, Repository};
+
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -282,6 +283,7 @@ impl<'r> Worker<'r> {
             return self.one_by_one(pieces);
         };
         let key = self.shared.job.repository.keys().id_key(PackKind::Data);
+        let chunks = self.chunks_of(&pieces);
         let mut verified: Option<(Range<usize>, bool)> = None;
         for at in pieces {
             let piece = self.shared.pieces[at];
@@ -289,7 +291,7 @@ impl<'r> Worker<'r> {
             let bytes = &plain[range.clone()];
             let good = match &verified {
                 Some((same, good)) if *same == range => *good,
-                _ => chunk_id(key, bytes) == self.shared.job.index.chunk_at(piece.block, piece.start),
+                _ => chunks.get(&piece.start) == Some(&chunk_id(key, bytes)),
             };
             verified = Some((range, good));
             if good {
@@ -303,15 +305,33 @@ impl<'r> Worker<'r> {
 
     /// Reads the chunks of pieces on their own, from whatever copy is good.
     fn one_by_one(&mut self, pieces: Range<usize>) -> Result<(), RestoreError> {
+        let chunks = self.chunks_of(&pieces);
         for at in pieces {
             let piece = self.shared.pieces[at];
-            let id = self.shared.job.index.chunk_at(piece.block, piece.start);
-            match self.reader.read(PackKind::Data, &id) {
+            let Some(id) = chunks.get(&piece.start) else {
+                let unknown = RepoError::Engine("the index does not say which chunk this is".to_owned());
+                self.put(piece, Err(unknown.into()))?;
+                continue;
+            };
+            match self.reader.read(PackKind::Data, id) {
                 Ok(bytes) => self.put(piece, Ok(&bytes))?,
                 Err(error) => self.put(piece, Err(error.into()))?,
             }
         }
         Ok(())
+    }
+
+    /// The chunks of the block that these pieces are of, by their first byte.
+    fn chunks_of(&self, pieces: &Range<usize>) -> HashMap<u32, ChunkId> {
+        let mut start = 0;
+        let Some(piece) = self.shared.pieces.get(pieces.start) else { return HashMap::new() };
+        let chunks = self.shared.job.index.block_chunks(piece.block);
+        let mut places = HashMap::new();
+        for chunk in chunks {
+            places.insert(start, chunk.id);
+            start += chunk.length;
+        }
+        places
     }
 
     fn put(&self, piece: Piece, bytes: Result<&[u8], Loss>) -> Result<(), RestoreError> {

@@ -24,11 +24,13 @@ pub enum Folder {
     Leases,
     /// Censuses of prune, named as their marks.
     Census,
+    /// What a repair has set aside because it was damaged, named by the bytes it has.
+    Aside,
 }
 
 impl Folder {
     /// All folders, in the order in which they are made.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Config,
         Self::Keys,
         Self::Packs,
@@ -38,6 +40,7 @@ impl Folder {
         Self::Forgotten,
         Self::Leases,
         Self::Census,
+        Self::Aside,
     ];
 
     /// The folder's name in a repository.
@@ -53,6 +56,7 @@ impl Folder {
             Self::Forgotten => "forgotten",
             Self::Leases => "leases",
             Self::Census => "census",
+            Self::Aside => "aside",
         }
     }
 }

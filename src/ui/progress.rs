@@ -24,6 +24,8 @@ pub enum Activity {
     Backup,
     /// `restore`
     Restore,
+    /// `check` and `scrub`
+    Check,
 }
 
 impl Activity {
@@ -31,6 +33,7 @@ impl Activity {
         match self {
             Self::Backup => "saved",
             Self::Restore => "restored",
+            Self::Check => "checked",
         }
     }
 }

@@ -252,3 +252,44 @@ fn caches_and_marked_folders_are_left_out_on_request() {
     }
     assert!(!listed.contains("/big"), "{listed}");
 }
+
+#[test]
+fn a_source_that_has_lost_most_of_its_files_gives_a_suspicious_snapshot_until_that_is_accepted() {
+    let place = Place::new();
+    for n in 0..30 {
+        place.write(&format!("source/folder{}/file{n}", n % 3), format!("content of {n}\n").repeat(100));
+    }
+    place.run(&["backup", "source"]).code(0);
+    let hidden = place.path("hidden");
+    std::fs::rename(place.path("source"), &hidden).unwrap();
+    std::fs::create_dir(place.path("source")).unwrap();
+    // Not mounted, night after night.
+    for _ in 0..2 {
+        let told = place.run(&["backup", "source"]).code(3).err();
+        assert!(told.contains("only 0 files where there were 30"), "{told}");
+    }
+    let listed = place.run(&["--json", "snapshots"]).code(0).json();
+    let suspicious: Vec<_> = of_type(&listed, "snapshot").iter().map(|s| s["suspicious"].as_bool().unwrap()).collect();
+    assert_eq!(suspicious, [false, true, true]);
+    // The good one is not pushed out by those that count for nothing.
+    let kept = place.run(&["--json", "forget", "--keep-last", "1", "-n"]).code(0).json();
+    assert!(of_type(&kept, "snapshot").iter().all(|snapshot| snapshot["keep"].as_bool().unwrap()));
+    // It is back, and nothing is read again but what changed.
+    std::fs::remove_dir(place.path("source")).unwrap();
+    std::fs::rename(&hidden, place.path("source")).unwrap();
+    let back = place.run(&["--json", "backup", "source"]).code(0).json();
+    let statistics = &of_type(&back, "summary")[0]["statistics"];
+    assert_eq!((&statistics["files_unmodified"], &statistics["files_new"]), (&30.into(), &0.into()), "{statistics}");
+    // It is as it should be.
+    for n in 0..25 {
+        std::fs::remove_file(place.path(&format!("source/folder{}/file{n}", n % 3))).unwrap();
+    }
+    place.run(&["backup", "source"]).code(3);
+    place.run(&["backup", "source", "--accept-shrink"]).code(0);
+    place.run(&["backup", "source"]).code(0);
+    // Half of a few files may go in a day.
+    place.run(&["backup", "source/folder0"]).code(0);
+    std::fs::remove_dir_all(place.path("source/folder0")).unwrap();
+    std::fs::create_dir(place.path("source/folder0")).unwrap();
+    place.run(&["backup", "source/folder0"]).code(0);
+}

@@ -146,6 +146,7 @@ fn forge(place: &Place, root: &TreeChunk) {
         statistics: Statistics::default(),
         failed: vec![],
         partial: false,
+        suspicious: false,
         lease: session.lease(),
         writer: [0; 16],
         sequence: 1,

@@ -62,6 +62,7 @@ pub(crate) fn snapshot(session: &Session, root: nightjar::format::ChunkId, seque
         statistics: Statistics { files_new: 1516, ..Statistics::default() },
         failed: vec![],
         partial: false,
+        suspicious: false,
         lease: session.lease(),
         writer: [9; 16],
         sequence,

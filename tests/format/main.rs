@@ -20,6 +20,7 @@ fn fixed_world(seed: u64) -> Environment {
         clock: Arc::new(ManualClock::at(1_800_000_000_000_000_000)),
         entropy: Arc::new(SeededEntropy::new(seed)),
         host: Host { name: "golden".into(), machine: "0".into(), boot: "1".into(), pid: 2, started: 3, namespace: 4 },
+        scratch: None,
     }
 }
 

@@ -147,6 +147,7 @@ fn snapshot() -> Snapshot {
         statistics: Statistics { files_new: 300, ..Statistics::default() },
         failed: vec![FailedItem { path: b"/x".to_vec(), reason: "it vanished".into() }],
         partial: true,
+        suspicious: true,
         lease: [3; 16],
         writer: [4; 16],
         sequence: 5,

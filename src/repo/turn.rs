@@ -1,59 +1,73 @@
-//! One prune at a time, and what is known of other leases.
+//! One at a time of those who remove things, and what is known of other leases.
 
-use super::{PruneError, PruneRequest};
+use super::{HeldLease, LeaseId, LeaseState, RepoError, Repository, lease, leases};
 use crate::base::cancel::Cancel;
 use crate::base::host::start_of;
-use crate::repo::{HeldLease, LeaseId, LeaseState, Repository, lease, leases};
 use crate::storage::ObjectName;
-use std::sync::Arc;
 use std::time::Duration;
 
-/// What a prune says that it does.
-const OPERATION: &str = "prune";
-/// How often it is looked whether another prune has ended.
+/// Operations that exclude one another.
+const EXCLUSIVE: [&str; 2] = ["prune", "repair"];
+/// How often it is looked whether another has ended.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// A lease of this prune, once no other prune is at work.
-pub(super) fn wait(
-    repository: &Arc<Repository>,
-    request: &PruneRequest,
+/// What became of waiting for a turn.
+#[derive(Debug)]
+pub enum Turn {
+    /// Nobody else is at work.
+    Mine(HeldLease),
+    /// Somebody else is, in words.
+    Busy(String),
+    /// A signal asked to stop.
+    Cancelled(usize),
+}
+
+/// Waits up to `wait` until no prune and no repair is at work, and takes a lease for `operation`, which is one of these.
+/// One whose lease has not been renewed for `grace` by the store's own clock is no longer at work.
+///
+/// # Errors
+/// The storage.
+pub fn take_turn(
+    repository: &Repository,
+    operation: &str,
+    (wait, grace): (Duration, Duration),
     cancel: &Cancel,
-) -> Result<HeldLease, PruneError> {
+) -> Result<Turn, RepoError> {
     let clock = &repository.env().clock;
-    let until = clock.monotonic() + request.wait;
+    let until = clock.monotonic() + wait;
     loop {
-        let own = HeldLease::take(repository, OPERATION)?;
-        let Some(other) = other(repository, &own.id(), request)? else {
-            return Ok(own);
+        let own = HeldLease::take(repository, operation)?;
+        let Some(other) = other(repository, &own.id(), grace)? else {
+            return Ok(Turn::Mine(own));
         };
         // Two that begin at once see each other, and both step back, for different times.
         own.end()?;
         if clock.monotonic() >= until {
-            return Err(PruneError::Busy(other));
+            return Ok(Turn::Busy(other));
         }
         let mut random = [0; 1];
-        repository.env().entropy.fill(&mut random).map_err(crate::repo::RepoError::from)?;
+        repository.env().entropy.fill(&mut random)?;
         let pause = LOOK + Duration::from_millis(u64::from(random[0]) * 8);
         std::thread::sleep(pause.min(until.saturating_sub(clock.monotonic())));
         if let Some(signal) = cancel.requested() {
-            return Err(PruneError::Cancelled(signal));
+            return Ok(Turn::Cancelled(signal));
         }
     }
 }
 
-/// Another prune that may be at work, in words.
-fn other(repository: &Repository, own: &LeaseId, request: &PruneRequest) -> Result<Option<String>, PruneError> {
+/// Another one that may be at work, in words.
+fn other(repository: &Repository, own: &LeaseId, grace: Duration) -> Result<Option<String>, RepoError> {
     let storage = &**repository.storage();
     for (id, state) in leases(storage)?.into_iter().filter(|(id, state)| id != own && state.is_live()) {
         let Some(counter) = state.counter else { continue };
         let Some(record) = lease(storage, &id, counter)? else { continue };
-        if record.operation != OPERATION || is_dead(repository, &id, &state)? {
+        if !EXCLUSIVE.contains(&record.operation.as_str()) || is_dead(repository, &id, &state)? {
             continue;
         }
         // By the store's clock alone: it has not been renewed for the whole grace.
         let times = [storage.put_time(&ObjectName::lease(own, 0)), storage.put_time(&ObjectName::lease(&id, counter))];
         if let [Ok(Some(now)), Ok(Some(then))] = times
-            && now.duration_since(then).is_ok_and(|age| age > request.grace.max(Duration::from_hours(1)))
+            && now.duration_since(then).is_ok_and(|age| age > grace.max(Duration::from_hours(1)))
         {
             continue;
         }
@@ -63,7 +77,10 @@ fn other(repository: &Repository, own: &LeaseId, request: &PruneRequest) -> Resu
 }
 
 /// Whether the holder of a lease is known to be gone: a process of this host, in the same namespace, that is no more.
-pub(super) fn is_dead(repository: &Repository, id: &LeaseId, state: &LeaseState) -> Result<bool, PruneError> {
+///
+/// # Errors
+/// The storage, or a damaged lease.
+pub fn is_dead(repository: &Repository, id: &LeaseId, state: &LeaseState) -> Result<bool, RepoError> {
     let Some(counter) = state.counter else { return Ok(false) };
     let Some(record) = lease(&**repository.storage(), id, counter)? else { return Ok(false) };
     let own = &repository.env().host;
@@ -74,7 +91,10 @@ pub(super) fn is_dead(repository: &Repository, id: &LeaseId, state: &LeaseState)
 }
 
 /// A lease in words.
-pub(super) fn describe(repository: &Repository, id: &LeaseId, state: &LeaseState) -> Result<String, PruneError> {
+///
+/// # Errors
+/// The storage, or a damaged lease.
+pub fn describe(repository: &Repository, id: &LeaseId, state: &LeaseState) -> Result<String, RepoError> {
     let record = match state.counter {
         Some(counter) => lease(&**repository.storage(), id, counter)?,
         None => None,
