@@ -1083,7 +1083,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__init)
-            opts="-r -p -q -v -h --chunk-size --block-size --pack-size --cipher --kdf --no-recovery-key --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --chunk-size --block-size --pack-size --reserve --cipher --kdf --no-recovery-key --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1098,6 +1098,10 @@ _nightjar() {
                     return 0
                     ;;
                 --pack-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --reserve)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1715,7 +1719,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__repo__subcmd__set)
-            opts="-r -p -q -v -h --block-size --pack-size --tree-pack-size --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --block-size --pack-size --tree-pack-size --reserve --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1730,6 +1734,10 @@ _nightjar() {
                     return 0
                     ;;
                 --tree-pack-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --reserve)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -56,6 +56,7 @@ complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "help" -d 'Print t
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l chunk-size -d 'Sizes between which contents are cut: smallest, average and largest, powers of two' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l block-size -d 'Bytes that are compressed and encrypted together, 64K to 4M' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l pack-size -d 'Size of the files in which blocks are kept, 1M to 128M' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l reserve -d 'Space kept back in the repository, so that a prune works on a full disk; grows with the index; 0 for none' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l cipher -d 'Cipher [default: aes-256-gcm where the processor has instructions for it, else chacha20-poly1305]' -r -f -a "aes-256-gcm\t''
 chacha20-poly1305\t''"
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l kdf -d 'How hard guessing the password is made: standard takes 64 MiB of memory a guess, strong 1 GiB' -r -f -a "standard\t''
@@ -391,6 +392,7 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l block-size -d 'Bytes that are compressed and encrypted together, 64K to 4M, and at least the largest chunk' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l pack-size -d 'Size of the files in which blocks of contents are kept, 1M to 128M' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l tree-pack-size -d 'Size of the files in which blocks of directories are kept, 1M to 128M' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l reserve -d 'Space kept back in the repository, so that a prune works on a full disk; 0 for none' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r

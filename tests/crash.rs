@@ -48,8 +48,17 @@ fn init_options() -> InitOptions {
     let created = Time { seconds: 0, nanos: 0 };
     let (data_pack, tree_pack, block) = (1 << 20, 1 << 20, 64 << 10);
     let compression = "off".to_owned();
-    let config =
-        Config { generation: 0, repository: [0; 16], chunks, block, data_pack, tree_pack, compression, created };
+    let config = Config {
+        generation: 0,
+        repository: [0; 16],
+        chunks,
+        block,
+        data_pack,
+        tree_pack,
+        compression,
+        created,
+        reserve: 0,
+    };
     let kdf = Kdf::Argon2id { memory_kib: 8 << 10, passes: 1, lanes: 1 };
     let slot = SlotSecret { secret: secret(), kdf, label: "password".into() };
     InitOptions { config, suite: Suite::Aes256Gcm, slot, recovery: true }

@@ -56,6 +56,7 @@ pub(crate) fn repository_in(storage: Arc<dyn Storage>, environment: Environment)
             tree_pack: 8 << 20,
             compression: "auto".to_owned(),
             created: Time { seconds: 0, nanos: 0 },
+            reserve: 0,
         },
         suite: Suite::Aes256Gcm,
         slot: SlotSecret {

@@ -168,8 +168,8 @@ pub(super) fn object(
 
 /// What is wrong with the parts that are in clear of an object whose bytes are those that were written.
 fn header(name: &ObjectName, front: &[u8], back: &[u8], length: u64, own: Option<&[u8; 16]>) -> Option<String> {
-    // What was set aside is damaged: it only has to be what it was when it was set aside.
-    if name.folder() == Folder::Aside {
+    // What was set aside is damaged, and the reserve says nothing: they only have to be what was put there.
+    if matches!(name.folder(), Folder::Aside | Folder::Reserve) {
         return None;
     }
     let header = match Header::from_bytes(front) {
@@ -185,7 +185,7 @@ fn header(name: &ObjectName, front: &[u8], back: &[u8], length: u64, own: Option
         Folder::Index => Class::Index,
         Folder::Snapshots | Folder::Forgotten => Class::Snapshot,
         Folder::Marks => Class::Mark,
-        Folder::Leases | Folder::Census | Folder::Aside => return None,
+        Folder::Leases | Folder::Census | Folder::Reserve | Folder::Aside => return None,
     };
     if header.class != class {
         return Some(format!("it is a {}, not a {}", header.class.as_str(), class.as_str()));

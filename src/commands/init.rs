@@ -25,6 +25,9 @@ pub struct Args {
     /// Size of the files in which blocks are kept, 1M to 128M
     #[arg(long, value_name = "SIZE", default_value = "32M", value_parser = parse_small_size)]
     pack_size: u32,
+    /// Space kept back in the repository, so that a prune works on a full disk; grows with the index; 0 for none
+    #[arg(long, value_name = "SIZE", default_value = "1M", value_parser = parse_small_size)]
+    reserve: u32,
     /// Cipher [default: aes-256-gcm where the processor has instructions for it, else chacha20-poly1305]
     #[arg(long, value_name = "NAME", value_enum, hide_possible_values = false)]
     cipher: Option<Cipher>,
@@ -43,6 +46,7 @@ impl Args {
             chunk_size: ChunkSizes::default(),
             block_size: 2 << 20,
             pack_size: 32 << 20,
+            reserve: 1 << 20,
             cipher: None,
             kdf: Hash::Standard,
             no_recovery_key,
@@ -107,6 +111,9 @@ pub(super) fn make(args: &Args, context: &Context) -> Result<Initialized, Comman
     let place = storage.location().to_owned();
     let made = init(storage, context.environment.clone(), &options)?;
     tell(&made, &place, context)?;
+    if let Some(error) = &made.reserve {
+        context.output.warn(&format!("no space is kept back for prunes on a full disk: {error}"));
+    }
     Ok(made)
 }
 
@@ -136,12 +143,13 @@ pub(super) fn options(
         tree_pack: args.pack_size.min(8 << 20),
         compression: context.compression.unwrap_or(Compression::AUTO).to_string(),
         created: Time { seconds: 0, nanos: 0 },
+        reserve: args.reserve,
     };
     config.check().map_err(|error| {
         CommandError::usage(
             "the repository cannot be made with these sizes",
             error.to_string(),
-            "a block has 64K to 4M and at least the size of the largest chunk, a pack 1M to 128M",
+            "a block has 64K to 4M and at least the size of the largest chunk, a pack 1M to 128M, the reserve at most 1G",
         )
     })?;
     let slot = SlotSecret { secret: secret()?, kdf, label: "password".to_owned() };
@@ -169,6 +177,7 @@ fn tell(made: &Initialized, place: &str, context: &Context) -> Result<(), Comman
         "type": "summary", "command": "init", "repository": id, "location": place, "cipher": suite,
         "chunk_min": sizes.min, "chunk_avg": sizes.avg, "chunk_max": sizes.max,
         "block_size": config.block, "pack_size": config.data_pack, "compression": config.compression,
+        "reserve": config.reserve,
         "recovery_key": made.recovery.as_ref().map(|key| key.to_text().to_string()),
         "recovery_words": made.recovery.as_ref().map(RecoveryKey::to_words),
     }))?;

@@ -8,6 +8,7 @@ use crate::format::{Config, Suite};
 use crate::repo::{ChangedSettings, RepoError, Settings, SlotInfo};
 use crate::ui::{bytes, clean};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 /// Options of `repo`.
 #[derive(Clone, Debug, clap::Args)]
@@ -25,7 +26,6 @@ enum Action {
 }
 
 #[derive(Clone, Debug, clap::Args)]
-#[expect(clippy::struct_field_names, reason = "the names are those of the options")]
 struct SetArgs {
     /// Bytes that are compressed and encrypted together, 64K to 4M, and at least the largest chunk
     #[arg(long, value_name = "SIZE", value_parser = parse_small_size)]
@@ -36,6 +36,9 @@ struct SetArgs {
     /// Size of the files in which blocks of directories are kept, 1M to 128M
     #[arg(long, value_name = "SIZE", value_parser = parse_small_size)]
     tree_pack_size: Option<u32>,
+    /// Space kept back in the repository, so that a prune works on a full disk; 0 for none
+    #[arg(long, value_name = "SIZE", value_parser = parse_small_size)]
+    reserve: Option<u32>,
 }
 
 /// Runs `repo`; `compression` is what the option of that name says, whatever the variable does.
@@ -76,12 +79,13 @@ fn show(context: &Context) -> Result<(), CommandError> {
 }
 
 /// What may change, as people read it.
-fn settings_of(config: &Config) -> [(&'static str, String); 4] {
+fn settings_of(config: &Config) -> [(&'static str, String); 5] {
     [
         ("compression", clean(&config.compression)),
         ("block size", bytes(config.block.into())),
         ("pack size", bytes(config.data_pack.into())),
         ("tree pack size", bytes(config.tree_pack.into())),
+        ("reserve", bytes(config.reserve.into())),
     ]
 }
 
@@ -91,7 +95,7 @@ fn record_of(command: &str, config: &Config, suite: Suite) -> Value {
         "created": when::utc(config.created), "cipher": suite.as_str(), "generation": config.generation,
         "chunk_min": config.chunks.min, "chunk_avg": config.chunks.avg, "chunk_max": config.chunks.max,
         "block_size": config.block, "pack_size": config.data_pack, "tree_pack_size": config.tree_pack,
-        "compression": config.compression,
+        "compression": config.compression, "reserve": config.reserve,
     })
 }
 
@@ -101,25 +105,32 @@ fn set(args: &SetArgs, compression: Option<Compression>, context: &Context) -> R
         data_pack: args.pack_size,
         tree_pack: args.tree_pack_size,
         compression: compression.map(|compression| compression.to_string()),
+        reserve: args.reserve,
     };
     if settings == Settings::default() {
         return Err(CommandError::usage(
             "there is nothing to set",
             "no option says what is to change",
-            "give --compression, --block-size, --pack-size or --tree-pack-size; chunk sizes and cipher never change",
+            "give --compression, --block-size, --pack-size, --tree-pack-size or --reserve; chunk sizes and cipher never change",
         ));
     }
-    let repository = context.open()?;
+    let mut repository = context.open()?;
     let ChangedSettings { before, after, left } = repository.set(&settings).map_err(|error| match error {
         RepoError::Option(reason) => CommandError::usage(
             "the repository cannot be set up like this",
             reason,
-            "a block has 64K to 4M and at least the size of the largest chunk, a pack 1M to 128M",
+            "a block has 64K to 4M and at least the size of the largest chunk, a pack 1M to 128M, the reserve at most 1G",
         ),
         error => error.into(),
     })?;
     for error in &left {
         context.output.warn(&format!("the change is in force, but an older config object stays: {error}"));
+    }
+    if args.reserve.is_some() {
+        // With what is in force now.
+        repository = Arc::new(repository.at(Arc::clone(repository.storage()))?);
+        repository.release_reserve()?;
+        repository.renew_reserve()?;
     }
     for ((name, old), (_, new)) in settings_of(&before).into_iter().zip(settings_of(&after)) {
         if old != new {

@@ -57,6 +57,8 @@ pub struct Config {
     pub compression: String,
     /// When the repository was made.
     pub created: Time,
+    /// Bytes that are kept back for prunes on a full disk, at most 1 GiB; 0 for none.
+    pub reserve: u32,
 }
 
 impl Config {
@@ -72,6 +74,7 @@ impl Config {
         }
         map.text(8, &self.compression);
         map.time(9, self.created);
+        map.u64_unless(10, u64::from(self.reserve), 0);
         map.finish()
     }
 
@@ -92,6 +95,7 @@ impl Config {
                 tree_pack: 0,
                 compression: String::new(),
                 created: Time { seconds: 0, nanos: 0 },
+                reserve: 0,
             };
             while let Some(key) = map.next_key()? {
                 if key < 10 {
@@ -103,6 +107,7 @@ impl Config {
                     2..=7 => sizes[usize::try_from(key - 2).expect("below 6")] = map.u32()?,
                     8 => config.compression = map.text(64)?,
                     9 => config.created = map.time()?,
+                    10 => config.reserve = map.u32()?,
                     _ => map.skip()?,
                 }
             }
@@ -128,6 +133,9 @@ impl Config {
         if ![self.data_pack, self.tree_pack].iter().all(|size| (1 << 20..=128 << 20).contains(size)) {
             return Err(FormatError::Invalid { what: "pack size" });
         }
+        if self.reserve > 1 << 30 {
+            return Err(FormatError::Invalid { what: "reserve" });
+        }
         Ok(())
     }
 }
@@ -148,6 +156,7 @@ mod tests {
             tree_pack: 8 << 20,
             compression: "zstd:3".into(),
             created: Time { seconds: 1, nanos: 2 },
+            reserve: 5 << 20,
         }
     }
 

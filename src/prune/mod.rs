@@ -36,20 +36,51 @@ pub fn prune(
     request: &PruneRequest,
     cancel: &Cancel,
 ) -> Result<PruneReport, PruneError> {
-    let mut report = PruneReport::default();
     if request.dry_run {
-        let run = Run { repository, request, cancel, own: [0; 16] };
+        let mut report = PruneReport::default();
+        let run = Run { repository, request, cancel, own: [0; 16], is_full: false };
         sweep::look(&run, &mut report)?;
         let (_, plan, _) = run.plan(engine)?;
         report.plan = Some(plan);
         return Ok(report);
     }
+    let mut outcome = once(repository, engine, request, cancel, false);
+    if let Err(PruneError::Repo(error)) = &outcome
+        && error.is_full()
+    {
+        let freed = repository.release_reserve()?;
+        if freed == 0 {
+            return outcome;
+        }
+        outcome = once(repository, engine, request, cancel, true);
+        if let Ok(report) = &mut outcome {
+            report
+                .notes
+                .push(format!("the storage is full: {freed} bytes of reserve were used, and nothing was copied"));
+        }
+    }
+    let mut report = outcome?;
+    if let Err(error) = repository.renew_reserve() {
+        report.notes.push(format!("no space could be kept back for the next time: {error}"));
+    }
+    Ok(report)
+}
+
+/// One run; on a full storage only what gives space back.
+fn once(
+    repository: &Arc<Repository>,
+    engine: &dyn Engine,
+    request: &PruneRequest,
+    cancel: &Cancel,
+    is_full: bool,
+) -> Result<PruneReport, PruneError> {
+    let mut report = PruneReport::default();
     let lease = match take_turn(repository, "prune", (request.wait, request.grace), cancel)? {
         Turn::Mine(lease) => lease,
         Turn::Busy(other) => return Err(PruneError::Busy(other)),
         Turn::Cancelled(signal) => return Err(PruneError::Cancelled(signal)),
     };
-    let run = Run { repository, request, cancel, own: lease.id() };
+    let run = Run { repository, request, cancel, own: lease.id(), is_full };
     if request.grace.is_zero() {
         run.refuse_company(&[])?;
     }
@@ -70,6 +101,7 @@ struct Run<'r> {
     request: &'r PruneRequest,
     cancel: &'r Cancel,
     own: LeaseId,
+    is_full: bool,
 }
 
 impl Run<'_> {
@@ -149,7 +181,11 @@ impl Run<'_> {
 
     /// Copies, then marks; gives the lease it copied under.
     fn mark(&self, engine: &dyn Engine, report: &mut PruneReport) -> Result<Vec<LeaseId>, PruneError> {
-        let (mut session, plan, live) = self.plan(engine)?;
+        let (mut session, mut plan, live) = self.plan(engine)?;
+        if self.is_full {
+            // First what gives space back without taking any.
+            plan.sparse.clear();
+        }
         let own = vec![session.lease()];
         let copied = self.copy(&mut session, (&plan, &live), report);
         // What was copied counts even when the rest could not be.

@@ -258,8 +258,24 @@ fn remove(
     report: &mut PruneReport,
 ) -> Result<(), PruneError> {
     run.check()?;
+    match run.repository.unlist_packs(doomed, SMALL_INDEX) {
+        // No room for an index object that lacks them: they go first, which nobody needs. What is left of the index names
+        // packs that are gone until it is replaced, by this run or, since the marks stand, by the next.
+        Err(error) if error.is_full() && run.is_full && !doomed.is_empty() => {
+            delete_packs(run, doomed, report)?;
+            run.repository.unlist_packs(doomed, SMALL_INDEX)?;
+        }
+        other => _ = other?,
+    }
+    delete_packs(run, doomed, report)?;
+    for mark in due {
+        drop_mark(run, &mark.name)?;
+    }
+    Ok(())
+}
+
+fn delete_packs(run: &Run<'_>, doomed: &HashSet<[u8; 32]>, report: &mut PruneReport) -> Result<(), PruneError> {
     let storage = &**run.repository.storage();
-    run.repository.unlist_packs(doomed, SMALL_INDEX)?;
     for pack in doomed {
         run.check()?;
         let name = ObjectName::hashed(Folder::Packs, pack);
@@ -272,9 +288,6 @@ fn remove(
             Err(error) => return Err(RepoError::from(error).into()),
         }
         storage.delete(&name).map_err(RepoError::from)?;
-    }
-    for mark in due {
-        drop_mark(run, &mark.name)?;
     }
     Ok(())
 }

@@ -22,6 +22,8 @@ pub struct Settings {
     pub tree_pack: Option<u32>,
     /// Compression for writers, as on the command line.
     pub compression: Option<String>,
+    /// Bytes that are kept back for prunes on a full disk.
+    pub reserve: Option<u32>,
 }
 
 impl Settings {
@@ -30,6 +32,7 @@ impl Settings {
         config.block = self.block.unwrap_or(config.block);
         config.data_pack = self.data_pack.unwrap_or(config.data_pack);
         config.tree_pack = self.tree_pack.unwrap_or(config.tree_pack);
+        config.reserve = self.reserve.unwrap_or(config.reserve);
         config.compression = self.compression.clone().unwrap_or(config.compression);
         config
     }

@@ -22,7 +22,13 @@ impl Repository {
     pub fn forget(&self, snapshot: &[u8; 32]) -> Result<(), RepoError> {
         let name = ObjectName::hashed(Folder::Snapshots, snapshot);
         let bytes = object::load_record(&**self.storage(), &name)?;
-        self.storage().put(&ObjectName::hashed(Folder::Forgotten, snapshot), &[bytes], PutMode::Keep)?;
+        let kept = ObjectName::hashed(Folder::Forgotten, snapshot);
+        let put = || self.storage().put(&kept, std::slice::from_ref(&bytes), PutMode::Keep).map_err(RepoError::from);
+        match put() {
+            // On a full disk this is where making room begins; the next prune makes the reserve again.
+            Err(error) if error.is_full() && self.release_reserve()? > 0 => put()?,
+            other => other?,
+        }
         Ok(self.storage().delete(&name)?)
     }
 

@@ -32,6 +32,8 @@ pub struct Initialized {
     pub repository: Repository,
     /// The recovery key, if one was wanted.
     pub recovery: Option<RecoveryKey>,
+    /// Why there is no reserve, if it could not be made.
+    pub reserve: Option<RepoError>,
 }
 
 /// Makes a repository in `storage`.
@@ -70,7 +72,10 @@ pub fn init(storage: Arc<dyn Storage>, env: Environment, options: &InitOptions) 
     objects.push((Folder::Config, configs::seal(&keys, &config, options.suite, salts.next(&[])?)));
     storage.prepare()?;
     put_all(&*storage, objects)?;
-    Ok(Initialized { repository: Repository::new(storage, env, keys, config, options.suite), recovery })
+    let repository = Repository::new(storage, env, keys, config, options.suite);
+    // The repository is made: one that has no room for its reserve serves all the same.
+    let reserve = repository.renew_reserve().err();
+    Ok(Initialized { repository, recovery, reserve })
 }
 
 /// Puts the objects in order, the config last. If there is another config then, another `init` is at work: whichever was

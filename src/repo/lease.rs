@@ -81,7 +81,12 @@ impl HeldLease {
             return Ok(());
         };
         let end = ObjectName::lease_end(&self.id);
-        self.storage.put(&end, &[Bytes::from(lease.to_bytes())], PutMode::Keep)?;
+        let put = self.storage.put(&end, &[Bytes::from(lease.to_bytes())], PutMode::Keep);
+        if let Err(error) = put {
+            // Where there is no room for it: a lease of which nothing is left has ended too.
+            clear(&*self.storage, &self.id, &mut standing);
+            return if standing.is_empty() { Ok(()) } else { Err(error.into()) };
+        }
         clear(&*self.storage, &self.id, &mut standing);
         if standing.is_empty() {
             let _ = self.storage.delete(&end);

@@ -16,6 +16,7 @@ mod pack_writer;
 mod records;
 mod removal;
 mod repository;
+mod reserve;
 mod session;
 mod slots;
 mod snapshots;

@@ -103,7 +103,7 @@ impl<S: Storage> FaultStorage<S> {
     }
 
     /// Lets `put` store `bytes` more bytes in all; a `put` that needs more fails with [`StorageFault::NoSpace`] and
-    /// stores nothing. `None` is no limit. Deleting gives nothing back.
+    /// stores nothing. `None` is no limit. Deleting gives the bytes back.
     pub fn limit_space(&self, bytes: Option<u64>) {
         self.script().space = bytes;
     }
@@ -250,6 +250,11 @@ impl<S: Storage> Storage for FaultStorage<S> {
     }
 
     fn delete(&self, name: &ObjectName) -> Result<(), StorageError> {
-        self.call(Verb::Delete, &name.path(), || self.inner.delete(name))
+        self.call(Verb::Delete, &name.path(), || {
+            let length = self.inner.head(name).map_or(0, |meta| meta.length);
+            self.inner.delete(name)?;
+            self.script().give_space(length);
+            Ok(())
+        })
     }
 }

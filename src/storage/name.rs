@@ -24,13 +24,15 @@ pub enum Folder {
     Leases,
     /// Censuses of prune, named as their marks.
     Census,
+    /// Space that is kept back for the day when the disk is full.
+    Reserve,
     /// What a repair has set aside because it was damaged, named by the bytes it has.
     Aside,
 }
 
 impl Folder {
     /// All folders, in the order in which they are made.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Config,
         Self::Keys,
         Self::Packs,
@@ -40,6 +42,7 @@ impl Folder {
         Self::Forgotten,
         Self::Leases,
         Self::Census,
+        Self::Reserve,
         Self::Aside,
     ];
 
@@ -56,6 +59,7 @@ impl Folder {
             Self::Forgotten => "forgotten",
             Self::Leases => "leases",
             Self::Census => "census",
+            Self::Reserve => "reserve",
             Self::Aside => "aside",
         }
     }

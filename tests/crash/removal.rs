@@ -98,6 +98,85 @@ fn forgetting_and_bringing_back_cut_anywhere_lose_nothing() {
     );
 }
 
+/// Prunes without a grace.
+fn prune_now(storage: &Arc<dyn Storage>) -> Result<PruneReport, PruneError> {
+    let repository = open(storage)?;
+    let request =
+        PruneRequest { grace: Duration::ZERO, wait: Duration::ZERO, max_unused: 0, max_repack: 1000, dry_run: false };
+    prune(&repository, &SoftwareEngine::new(1, 2).unwrap(), &request, &Cancel::new())
+}
+
+#[test]
+fn a_storage_with_no_byte_free_is_forgotten_from_and_pruned_out_of_the_reserve() {
+    let source = tempfile::tempdir().unwrap();
+    let (before, first, _) = two_snapshots(source.path());
+    let storage: Arc<dyn Storage> = Arc::new(before.clone());
+    let settings = nightjar::repo::Settings { reserve: Some(400_000), ..nightjar::repo::Settings::default() };
+    open(&storage).unwrap().set(&settings).unwrap();
+    open(&storage).unwrap().renew_reserve().unwrap();
+    let (packs, reserve) = (count(&storage, Folder::Packs), count(&storage, Folder::Reserve));
+    assert!(reserve > 0);
+    for space in [0, 1, 100, 1_000, 4_000, 20_000] {
+        let full = FaultStorage::new(before.snapshot());
+        full.limit_space(Some(space));
+        let storage: Arc<dyn Storage> = Arc::new(full.clone());
+        forget_second(&storage).unwrap();
+        let report = prune_now(&storage).unwrap();
+        assert!(report.swept_packs > 0 && report.swept_snapshots == 1, "{space}: {report:?}");
+        assert!(count(&storage, Folder::Packs) < packs + 1);
+        assert_eq!(read_all(&storage).unwrap()[0], first);
+        // There is room again, so it is kept back again.
+        assert!(count(&storage, Folder::Reserve) > 0, "{space}");
+        assert_eq!((count(&storage, Folder::Marks), count(&storage, Folder::Leases)), (1, 0), "{space}");
+    }
+    // Without a reserve it is said, and nothing is lost.
+    let bare = before.snapshot();
+    let storage: Arc<dyn Storage> = Arc::new(bare.clone());
+    open(&storage).unwrap().release_reserve().unwrap();
+    let full = FaultStorage::new(bare);
+    full.limit_space(Some(0));
+    let storage: Arc<dyn Storage> = Arc::new(full);
+    assert!(matches!(forget_second(&storage), Err(error) if error.is_full()));
+    assert!(matches!(prune_now(&storage), Err(PruneError::Repo(error)) if error.is_full()));
+    assert_eq!(read_all(&storage).unwrap().len(), 2);
+}
+
+#[test]
+fn a_prune_that_runs_out_of_space_anywhere_has_lost_nothing_and_is_finished_later() {
+    let source = tempfile::tempdir().unwrap();
+    let (before, first, second) = two_snapshots(source.path());
+    let storage: Arc<dyn Storage> = Arc::new(before.clone());
+    let list = SnapshotList::load(&open(&storage).unwrap()).unwrap();
+    open(&storage).unwrap().forget(&list.snapshots[0].name).unwrap();
+    for space in (0..40).map(|n| n * 8_000) {
+        let full = FaultStorage::new(before.snapshot());
+        full.limit_space(Some(space));
+        let storage: Arc<dyn Storage> = Arc::new(full.clone());
+        let _ = prune_now(&storage);
+        assert_eq!(read_all(&storage).unwrap(), slice::from_ref(&second), "{space}");
+        full.limit_space(None);
+        prune_now(&storage).unwrap();
+        assert_eq!(read_all(&storage).unwrap(), slice::from_ref(&second), "{space}");
+    }
+    for verb in [Verb::Get, Verb::GetRange, Verb::Put, Verb::List, Verb::Head, Verb::Delete] {
+        for nth in 1..60 {
+            for lost in [false, true] {
+                let faulty = FaultStorage::new(before.snapshot());
+                if lost {
+                    faulty.lose_acknowledgement(verb, nth, StorageFault::Transient);
+                } else {
+                    faulty.fail(verb, nth, StorageFault::Transient);
+                }
+                let storage: Arc<dyn Storage> = Arc::new(faulty.clone());
+                let _ = prune_now(&storage);
+                faulty.clear_faults();
+                assert_eq!(read_all(&storage).unwrap(), slice::from_ref(&second), "{verb:?} {nth} {lost}");
+            }
+        }
+    }
+    drop(first);
+}
+
 #[test]
 fn a_mark_cut_anywhere_hurts_nothing_and_is_put_again() {
     let source = tempfile::tempdir().unwrap();

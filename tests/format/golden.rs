@@ -35,6 +35,7 @@ pub(crate) fn options(suite: Suite) -> InitOptions {
             tree_pack: 1 << 20,
             compression: "zstd:3".into(),
             created: Time { seconds: 0, nanos: 0 },
+            reserve: 0,
         },
         suite,
         slot: SlotSecret {

@@ -69,6 +69,7 @@ fn config() -> Config {
         tree_pack: 8 << 20,
         compression: "zstd:3".into(),
         created: TIME,
+        reserve: 1 << 20,
     }
 }
 

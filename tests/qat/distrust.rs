@@ -74,6 +74,7 @@ fn what_a_distrusted_engine_made_is_opened_before_it_is_stored() {
             tree_pack: 1 << 20,
             compression: "off".to_owned(),
             created: Time { seconds: 0, nanos: 0 },
+            reserve: 0,
         };
         let kdf = Kdf::Argon2id { memory_kib: 8 << 10, passes: 1, lanes: 1 };
         let slot = SlotSecret { secret: Secret::new("password".to_owned().into()), kdf, label: String::new() };

@@ -90,6 +90,10 @@ impl Script {
         left.is_some()
     }
 
+    pub(super) fn give_space(&mut self, bytes: u64) {
+        self.space = self.space.map(|space| space.saturating_add(bytes));
+    }
+
     /// What is read of `name` from `start` on, with the bits flipped that the script flips.
     pub(super) fn flipped(&self, name: &ObjectName, start: u64, bytes: Bytes) -> Bytes {
         let mut changed: Option<Vec<u8>> = None;
