@@ -139,6 +139,9 @@ _nightjar() {
             nightjar__subcmd__help__subcmd__key,verify)
                 cmd="nightjar__subcmd__help__subcmd__key__subcmd__verify"
                 ;;
+            nightjar__subcmd__help__subcmd__repo,accept)
+                cmd="nightjar__subcmd__help__subcmd__repo__subcmd__accept"
+                ;;
             nightjar__subcmd__help__subcmd__repo,set)
                 cmd="nightjar__subcmd__help__subcmd__repo__subcmd__set"
                 ;;
@@ -159,6 +162,9 @@ _nightjar() {
                 ;;
             nightjar__subcmd__key,verify)
                 cmd="nightjar__subcmd__key__subcmd__verify"
+                ;;
+            nightjar__subcmd__repo,accept)
+                cmd="nightjar__subcmd__repo__subcmd__accept"
                 ;;
             nightjar__subcmd__repo,set)
                 cmd="nightjar__subcmd__repo__subcmd__set"
@@ -985,8 +991,22 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__help__subcmd__repo)
-            opts="show set"
+            opts="show accept set"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nightjar__subcmd__help__subcmd__repo__subcmd__accept)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1673,8 +1693,54 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__repo)
-            opts="-r -p -q -v -h --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help show set"
+            opts="-r -p -q -v -h --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help show accept set"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --repo)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-command)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compression)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qat-verify)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nightjar__subcmd__repo__subcmd__accept)
+            opts="-r -p -q -v -h --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi

@@ -367,18 +367,19 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_s
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help'
-complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
-complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
-complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
-complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
-complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
-complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
-complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -l json -d 'Print one JSON object a line and nothing else'
-complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -s q -l quiet -d 'Show no progress and no notes'
-complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -s v -l verbose -d 'Show details; twice, also why things are as they are'
-complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -s h -l help -d 'Print help'
-complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -f -a "show" -d 'Show what the repository is set up with'
-complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show set" -f -a "set" -d 'Change how new data is stored: compression, block size, pack sizes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -f -a "show" -d 'Show what the repository is set up with'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -f -a "accept" -d 'Take the repository as it is now, after it went back, lost snapshots, or was replaced by another'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -f -a "set" -d 'Change how new data is stored: compression, block size, pack sizes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
@@ -389,6 +390,16 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -s h -l help -d 'Print help'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l block-size -d 'Bytes that are compressed and encrypted together, 64K to 4M, and at least the largest chunk' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l pack-size -d 'Size of the files in which blocks of contents are kept, 1M to 128M' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l tree-pack-size -d 'Size of the files in which blocks of directories are kept, 1M to 128M' -r
@@ -427,4 +438,5 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_
 complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "passwd" -d 'Change the password that the repository is opened with'
 complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "verify" -d 'Say whether a recovery key opens the repository'
 complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from repo" -f -a "show" -d 'Show what the repository is set up with'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from repo" -f -a "accept" -d 'Take the repository as it is now, after it went back, lost snapshots, or was replaced by another'
 complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from repo" -f -a "set" -d 'Change how new data is stored: compression, block size, pack sizes'

@@ -17,7 +17,7 @@ use nightjar::format::{
     Census, Config, Content, Extent, Header, Honoured, IndexTable, KDF_LEN, Kdf, Keyring, Lease, Mark, Node, PackTable,
     Snapshot, TAIL_LEN, Trailer, TreeChunk, check_name, segment_lens, split_block,
 };
-use nightjar::repo::SnapshotRef;
+use nightjar::repo::{Seen, SnapshotRef};
 use nightjar::storage::{Folder, ObjectName};
 
 /// What must hold for these bytes.
@@ -41,6 +41,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("mark", mark),
     ("object_name", object_name),
     ("recovery_key", recovery_key),
+    ("seen", seen),
     ("segments", segments),
     ("snapshot", snapshot),
     ("snapshot_ref", snapshot_ref),
@@ -215,6 +216,13 @@ pub fn honoured(bytes: &[u8]) {
     if let Ok(honoured) = Honoured::from_bytes(bytes) {
         assert!(honoured.snapshots.len() <= MARK_NAMES_MAX);
         assert_eq!(Honoured::from_bytes(&honoured.to_bytes()), Ok(honoured));
+    }
+}
+
+/// What a host has seen survives its bytes.
+pub fn seen(bytes: &[u8]) {
+    if let Some(seen) = Seen::from_bytes(bytes) {
+        assert_eq!(Seen::from_bytes(&seen.to_bytes()), Some(seen));
     }
 }
 

@@ -82,6 +82,7 @@ fn request(source: Source, parent: ParentChoice, checkpoint: Duration) -> Backup
         options: vec![],
         zone_seconds: 0,
         skip_if_unchanged: false,
+        lamport: 0,
         accept_shrink: false,
         dry_run: false,
         readers: 2,

@@ -19,7 +19,7 @@ use nightjar::format::{
     Census, Config, Header, Honoured, IndexTable, Kdf, Keyring, Lease, Mark, PackTable, Snapshot, Trailer, TreeChunk,
     segment_lens,
 };
-use nightjar::repo::SnapshotRef;
+use nightjar::repo::{Seen, SnapshotRef};
 use nightjar::storage::{Folder, ObjectName};
 use seeds::seeds;
 use std::collections::BTreeSet;
@@ -94,6 +94,7 @@ fn decodes(name: &str, bytes: &[u8]) -> bool {
         "mark" => Mark::from_bytes(bytes).is_ok(),
         "object_name" => Folder::ALL.iter().any(|folder| ObjectName::parse(*folder, text()).is_some()),
         "recovery_key" => RecoveryKey::parse(text()).is_some(),
+        "seen" => Seen::from_bytes(bytes).is_some(),
         "segments" => segment_lens(length()).is_ok(),
         "snapshot" => Snapshot::from_bytes(bytes).is_ok(),
         "snapshot_ref" => SnapshotRef::parse(bytes).is_ok(),

@@ -148,6 +148,7 @@ fn save(repository: &Arc<Repository>, engine: &SoftwareEngine, top: &Path, paren
             options: Vec::new(),
             zone_seconds: 0,
             skip_if_unchanged: false,
+            lamport: 0,
             accept_shrink: false,
             dry_run: false,
             readers: 2,

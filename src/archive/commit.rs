@@ -80,6 +80,7 @@ pub(super) fn commit(
         let before = run.known.snapshots.iter().filter(|n| n.snapshot.writer == writer && n.snapshot.job == about.job);
         let previous = before.max_by_key(|named| named.snapshot.sequence);
         let lamport = run.known.snapshots.iter().map(|named| named.snapshot.lamport).max().unwrap_or(0);
+        let lamport = lamport.max(about.lamport);
         let mut snapshot = Snapshot {
             time: run.time,
             zone_seconds: about.zone_seconds,

@@ -71,6 +71,8 @@ pub struct About {
     pub zone_seconds: i32,
     /// No snapshot when nothing differs from the parent.
     pub skip_if_unchanged: bool,
+    /// The highest Lamport number that this host has seen, whether or not its snapshot is still there.
+    pub lamport: u64,
     /// That far fewer files are there than before is as it should be.
     pub accept_shrink: bool,
     /// Nothing is stored.

@@ -5,5 +5,6 @@ pub mod clock;
 pub mod entropy;
 pub mod hex;
 pub mod host;
+pub mod memo;
 pub mod meter;
 pub mod specimen;

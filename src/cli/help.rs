@@ -298,7 +298,18 @@ EXAMPLE
   nightjar --repo /srv/repo repo show";
 
 /// For each command below `repo`.
-pub(super) const REPO_ACTIONS: &[(&str, &str)] = &[("show", REPO_SHOW), ("set", REPO_SET)];
+pub(super) const REPO_ACTIONS: &[(&str, &str)] = &[("show", REPO_SHOW), ("accept", REPO_ACCEPT), ("set", REPO_SET)];
+
+const REPO_ACCEPT: &str = "\
+This host remembers, in its state folder, which repository was at a place and the newest snapshot of each host and job in it. \
+When another repository is there, or snapshots have vanished that nobody has removed with `forget` and `prune`, commands \
+say so and end with 4; `forget` and `prune` then change nothing, and backups are made all the same. This takes it as it is.
+
+EXIT STATUS
+  0 accepted; 10 no repository; 12 wrong password; 13 storage out of reach
+
+EXAMPLE
+  nightjar --repo /srv/repo repo accept";
 
 const REPO_SHOW: &str = "\
 EXIT STATUS

@@ -10,7 +10,7 @@ use crate::base::hex;
 use crate::base::meter::Meter;
 use crate::files::{Root, Selection};
 use crate::format::check_name;
-use crate::repo::{RepoError, Repository, SnapshotRef};
+use crate::repo::{RepoError, Repository, SnapshotList, SnapshotRef};
 use crate::ui::{Activity, Level, bytes, count, duration, escape, rate, ratio, several};
 use clap::ValueHint;
 use jiff::Timestamp;
@@ -82,10 +82,11 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     let source = source(plan, args, context)?;
     // After the command was started: once the library of an accelerator runs, this process must not fork.
     let sealing = sealing(context, &repository)?;
-    let request =
-        BackupRequest { source, parent, compression: sealing.compression, about: about(args, paths, context) };
+    let about = About { lamport: context.seen(&repository).lamport(), ..about(args, paths, context) };
+    let request = BackupRequest { source, parent, compression: sealing.compression, about };
     let report = save(&repository, request, &sealing, context)?;
     tell(args, &report, &sealing, context)?;
+    let vanished = !args.dry_run && context.compare(&repository, &SnapshotList::load(&repository)?)?;
     work::tell_again(&context.output, "could not be saved whole", &report.failed);
     for line in report.notes.iter().chain(&report.damage) {
         context.output.warn(line);
@@ -97,7 +98,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
              rule of `nightjar forget` counts it; if it is as it should be, run it once with --accept-shrink"
         ));
     }
-    Ok(match (report.damage.is_empty(), report.statistics.items_failed) {
+    Ok(match (report.damage.is_empty() && !vanished, report.statistics.items_failed) {
         (false, _) => Exit::Damage,
         (true, 0) if report.shrunk_from.is_none() => Exit::Done,
         (true, _) => Exit::Partial,
@@ -239,6 +240,7 @@ fn about(args: &Args, paths: Vec<Vec<u8>>, context: &Context) -> About {
         options: args.sources.for_the_record(),
         zone_seconds: context.zone.to_offset(now).seconds(),
         skip_if_unchanged: args.skip_if_unchanged,
+        lamport: 0,
         accept_shrink: args.accept_shrink,
         dry_run: args.dry_run,
         readers: args.read_concurrency.map_or(work::processors().clamp(4, 8), usize::from),

@@ -6,6 +6,7 @@ use super::verified::{self, Depth};
 use super::{CommandError, Context, Exit, work};
 use crate::base::hex;
 use crate::check::{CheckError, CheckReport, Damage, Lost, Sample, Subset, Watch, check};
+use crate::repo::SnapshotList;
 use crate::ui::{Activity, bytes, count, escape, several, words};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -48,9 +49,10 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
         memory.store(context);
     }
     let report = report?;
+    let vanished = context.compare(&repository, &SnapshotList::load(&repository)?)?;
     tell(&report, context)?;
     work::peak_memory(&context.output);
-    Ok(exit(report.is_damaged(), report.is_uncertain()))
+    Ok(exit(report.is_damaged() || vanished, report.is_uncertain()))
 }
 
 /// Who looks on while objects are checked.

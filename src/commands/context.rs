@@ -79,18 +79,24 @@ impl Context {
 
     /// Opens the repository; reads, never writes.
     pub(super) fn open(&self) -> Result<Arc<Repository>, CommandError> {
-        self.unlock(Repository::open, |repository| repository).map(Arc::new)
+        self.unlock(Repository::open, |repository| repository, true).map(Arc::new)
+    }
+
+    /// The same, whatever repository was at this place before.
+    pub(super) fn open_any(&self) -> Result<Arc<Repository>, CommandError> {
+        self.unlock(Repository::open, |repository| repository, false).map(Arc::new)
     }
 
     /// Opens the repository for work on its key slots; reads, never writes.
     pub(super) fn open_slots(&self) -> Result<KeySlots, CommandError> {
-        self.unlock(KeySlots::open, KeySlots::repository)
+        self.unlock(KeySlots::open, KeySlots::repository, true)
     }
 
     fn unlock<T>(
         &self,
         open: impl FnOnce(Arc<dyn Storage>, Environment, &Secret) -> Result<T, RepoError>,
         repository: impl Fn(&T) -> &Repository,
+        check_place: bool,
     ) -> Result<T, CommandError> {
         let storage = self.existing()?;
         let secret = self.secret()?;
@@ -104,6 +110,9 @@ impl Context {
             repository.suite().as_str(),
             duration(clock.monotonic().saturating_sub(start))
         ));
+        if check_place {
+            self.check_place(repository)?;
+        }
         Ok(opened)
     }
 
@@ -120,8 +129,9 @@ impl Context {
         for error in &list.damaged {
             self.output.warn(&error.to_string());
         }
+        let whole = !self.compare(repository, &list)? && list.damaged.is_empty();
         match (list.find(wanted), list.damaged.is_empty()) {
-            (Ok(found), whole) => Ok((found.clone(), !whole)),
+            (Ok(found), _) => Ok((found.clone(), !whole)),
             (Err(error), true) => Err(error.into()),
             (Err(_), false) => Err(CommandError::damage(
                 "could not find the snapshot",

@@ -160,6 +160,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
             "get the named object back from a copy of the repository, or remove it",
         ));
     }
+    context.refuse_vanished(&repository, &list)?;
     if args.snapshots.is_empty() {
         by_policy(args, &list, &repository, context)
     } else {

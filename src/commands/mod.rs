@@ -17,6 +17,7 @@ mod key_file;
 mod location;
 pub mod ls;
 pub mod man;
+mod memory;
 mod named;
 mod password;
 mod pipe;

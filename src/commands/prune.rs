@@ -4,6 +4,7 @@ use super::named::record;
 use super::quantity::{parse_duration, parse_share};
 use super::{CommandError, Context, Exit, work};
 use crate::prune::{Plan, PruneError, PruneReport, PruneRequest, Share, prune};
+use crate::repo::SnapshotList;
 use crate::ui::{bytes, count, several};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -45,6 +46,9 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
         max_repack: args.max_repack,
         dry_run: args.dry_run,
     };
+    if !args.dry_run {
+        context.refuse_vanished(&repository, &SnapshotList::load(&repository)?)?;
+    }
     let engine = work::engine(work::processors() + 4)?;
     let report = prune(&repository, &engine, &request, &context.cancel)?;
     for note in &report.notes {

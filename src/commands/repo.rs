@@ -5,8 +5,8 @@ use super::{CommandError, Context, Exit, when};
 use crate::base::hex;
 use crate::codec::Compression;
 use crate::format::{Config, Suite};
-use crate::repo::{ChangedSettings, RepoError, Settings, SlotInfo};
-use crate::ui::{bytes, clean};
+use crate::repo::{ChangedSettings, RepoError, Seen, Settings, SlotInfo, SnapshotList};
+use crate::ui::{bytes, clean, several};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -21,6 +21,8 @@ pub struct Args {
 enum Action {
     /// Show what the repository is set up with
     Show,
+    /// Take the repository as it is now, after it went back, lost snapshots, or was replaced by another
+    Accept,
     /// Change how new data is stored: compression, block size, pack sizes
     Set(SetArgs),
 }
@@ -48,6 +50,7 @@ struct SetArgs {
 pub fn run(args: &Args, compression: Option<Compression>, context: &Context) -> Result<Exit, CommandError> {
     match &args.action {
         Action::Show => show(context)?,
+        Action::Accept => accept(context)?,
         Action::Set(args) => set(args, compression, context)?,
     }
     context.output.flush()?;
@@ -68,13 +71,40 @@ fn show(context: &Context) -> Result<(), CommandError> {
         ("cipher", suite.as_str().to_owned()),
         ("chunk sizes", sizes.join(" / ")),
     ];
-    let rest = [("key slots", usable.to_string()), ("generation", config.generation.to_string())];
+    let code = Seen::of(&SnapshotList::load(repository)?.snapshots).code(repository);
+    let rest = [
+        ("state code", code.clone()),
+        ("key slots", usable.to_string()),
+        ("generation", config.generation.to_string()),
+    ];
     for (name, value) in fixed.into_iter().chain(settings_of(config)).chain(rest) {
         context.output.line(&format!("{name:<24}{value}"))?;
     }
     let mut record = record_of("repo show", config, suite);
     record["location"] = json!(location);
     record["key_slots"] = json!(usable);
+    record["state_code"] = json!(code);
+    Ok(context.output.record(&record)?)
+}
+
+fn accept(context: &Context) -> Result<(), CommandError> {
+    let repository = context.open_any()?;
+    let list = SnapshotList::load(&repository)?;
+    for error in &list.damaged {
+        context.output.warn(&error.to_string());
+    }
+    let vanished = context.accept(&repository, &list)?;
+    for line in &vanished {
+        context.output.line(line)?;
+    }
+    let number = several(list.snapshots.len() as u64, "snapshot");
+    context.output.line(&format!(
+        "repository {} is taken as it is, with {number}",
+        hex::encode(&repository.config().repository)
+    ))?;
+    let mut record = record_of("repo accept", repository.config(), repository.suite());
+    record["vanished"] = json!(vanished);
+    record["snapshots"] = json!(list.snapshots.len());
     Ok(context.output.record(&record)?)
 }
 

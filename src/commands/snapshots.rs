@@ -75,7 +75,8 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     for error in &list.damaged {
         context.output.warn(&error.to_string());
     }
-    Ok(if list.damaged.is_empty() { Exit::Done } else { Exit::Damage })
+    let vanished = context.compare(&repository, &list)?;
+    Ok(if list.damaged.is_empty() && !vanished { Exit::Done } else { Exit::Damage })
 }
 
 fn row(named: &NamedSnapshot, context: &Context) -> Vec<String> {

@@ -144,7 +144,11 @@ fn take_forgotten(run: &Run<'_>, due: &[StandingMark], report: &mut PruneReport)
     // First it is written down that they are gone on purpose.
     let old: Vec<StandingMark> =
         Marks::load(run.repository)?.standing.into_iter().filter(|mark| !mark.mark.removes()).collect();
-    let mut gone: Vec<_> = old.iter().flat_map(|mark| mark.mark.gone.iter().copied()).chain(names.clone()).collect();
+    // Others may still call one that was brought back by the name it had before.
+    let forgotten = run.repository.forgotten()?.snapshots.into_iter().filter(|named| names.contains(&named.name));
+    let before = forgotten.filter_map(|named| named.snapshot.original);
+    let mut gone: Vec<_> =
+        old.iter().flat_map(|mark| mark.mark.gone.iter().copied()).chain(names.clone()).chain(before).collect();
     gone.sort_unstable();
     gone.dedup();
     let created = run.repository.env().now();

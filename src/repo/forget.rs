@@ -3,6 +3,7 @@
 use super::snapshots::open_snapshot;
 use super::{HeldLease, NamedSnapshot, RepoError, Repository, Settled, marks, object};
 use crate::base::hex;
+use crate::format::Mark;
 use crate::storage::{Folder, ObjectName, PutMode};
 
 /// Snapshots that were forgotten and can still be brought back.
@@ -75,6 +76,11 @@ impl Repository {
         let back = self.put_snapshot(&snapshot)?;
         if !marks::confirm(&**self.storage(), &lease.id(), &back.name)? {
             return Err(RepoError::LeaseLost);
+        }
+        if let Some(first) = found.snapshot.original {
+            // Nobody names it from now on, but the snapshot after it does.
+            let created = self.env().now();
+            self.put_mark(&Mark { created, packs: Vec::new(), forgotten: Vec::new(), gone: vec![first] })?;
         }
         self.storage().delete(&ObjectName::hashed(Folder::Forgotten, &found.name))?;
         lease.end()?;

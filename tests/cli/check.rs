@@ -180,7 +180,7 @@ fn what_was_read_lately_is_not_read_again() {
     assert!(read(&["--json", "check", "--read-data"]) > 3_000_000);
     // A scrub looks less deep, so the one does not count for the other.
     assert!(read(&["--json", "scrub", "--every", "30d"]) > 3_000_000);
-    assert!(read(&["--json", "scrub", "--every", "30d"]) < 100_000);
+    assert!(read(&["--json", "scrub", "--every", "30d"]) < 1_200_000, "only what is no pack, the reserve among it");
     // What is new, or damaged, is read all the same.
     let mut noise = vec![0; 500_000];
     blake3::Hasher::new().update(b"new").finalize_xof().fill(&mut noise);

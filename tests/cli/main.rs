@@ -18,6 +18,7 @@ mod qat;
 mod removal;
 mod repo;
 mod restore;
+mod rollback;
 mod roundtrip;
 mod usage;
 

@@ -7,6 +7,7 @@ use nightjar::format::{
     Honoured, IndexTable, IndexedPack, Kdf, Keyring, Lease, Mark, Node, NodeKind, PackKind, PackTable, Snapshot,
     Statistics, Suite, Time, Trailer, TreeChunk, Xattr,
 };
+use nightjar::repo::{NamedSnapshot, Seen};
 use std::collections::BTreeMap;
 use zeroize::Zeroizing;
 
@@ -39,6 +40,13 @@ pub(crate) fn seeds(name: &str) -> Vec<Vec<u8>> {
         "recovery_key" => {
             let key = RecoveryKey::new(Zeroizing::new([7; 32]));
             texts(&[&key.to_text(), &key.to_words().join(" ")])
+        }
+        "seen" => {
+            let named = |job: &str| NamedSnapshot {
+                name: [7; 32],
+                snapshot: Snapshot { job: (!job.is_empty()).then(|| job.to_owned()), ..snapshot() },
+            };
+            vec![Seen::of(&[named("nightly"), named("")]).to_bytes()]
         }
         "segments" => [145, 128 + (1 << 20) + 16, 200 << 20].map(|n: u64| n.to_le_bytes().to_vec()).into(),
         "snapshot" => vec![snapshot().to_bytes()],

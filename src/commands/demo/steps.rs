@@ -160,6 +160,7 @@ impl<'a> Steps<'a> {
             options: Vec::new(),
             zone_seconds: 0,
             skip_if_unchanged: false,
+            lamport: 0,
             accept_shrink: false,
             dry_run: false,
             readers: work::processors().min(4),
