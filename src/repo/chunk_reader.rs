@@ -124,7 +124,23 @@ impl ChunkReader {
                 Err(error) => return Err(error),
             }
         }
+        if trouble.is_not_found() {
+            return self.read_moved(kind, id).ok_or(trouble);
+        }
         Err(trouble)
+    }
+
+    /// The chunk's bytes from where a prune has copied it since the index was read.
+    fn read_moved(&self, kind: PackKind, id: &ChunkId) -> Option<Bytes> {
+        let now = Arc::clone(self.index.successor(&self.repository)?);
+        now.locate_all(kind, id).find_map(|place| {
+            let block = now.block_place(place.block);
+            let sealed = self.repository.storage().get_range(&block.pack, block.range).ok()?;
+            let job = now.open_job(&self.repository, place.block, 0, sealed).ok()?;
+            let plain = Contexts::default().run(&job).ok()?;
+            let chunk = plain.get(place.start as usize..(place.start + place.length) as usize)?;
+            (self.repository.keys().id(kind, chunk) == *id).then(|| Bytes::copy_from_slice(chunk))
+        })
     }
 
     fn block(&mut self, block: u32) -> Result<Bytes, RepoError> {

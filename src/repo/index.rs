@@ -74,6 +74,8 @@ pub struct Index {
     damaged: Vec<RepoError>,
     /// Packs that nothing new may be built on, because a prune is to remove them; what lies there can be read.
     avoided: HashSet<u32>,
+    /// The index as it is now, read when a pack was gone that this one names.
+    successor: OnceLock<Option<Arc<Self>>>,
 }
 
 impl Index {
@@ -230,6 +232,17 @@ impl Index {
         let first = self.blocks[block as usize].first_chunk as usize;
         let start = self.chunks.sum_of_lengths(first..chunk as usize)?;
         Some(Place { block, start, length: self.chunks.get(chunk as usize)?.length })
+    }
+
+    /// The index as it is now: a prune may have removed packs since this one was read, after it had copied what is needed of
+    /// them elsewhere. It is read once; `None` when it cannot be, or has nothing that is not here.
+    pub(super) fn successor(&self, repository: &Repository) -> Option<&Arc<Self>> {
+        let read = || {
+            let now = Self::load(repository).ok()?;
+            let is_new = |pack: &PackEntry| !self.by_name.contains_key(&pack.name);
+            now.packs.iter().any(is_new).then(|| Arc::new(now))
+        };
+        self.successor.get_or_init(read).as_ref()
     }
 
     /// Whether all that was looked up is what was put in. Whoever takes something for not needed, because it is not in the

@@ -142,6 +142,46 @@ fn a_storage_with_no_byte_free_is_forgotten_from_and_pruned_out_of_the_reserve()
 }
 
 #[test]
+fn a_restore_that_a_prune_overtakes_at_any_of_its_reads_restores_everything() {
+    let source = tempfile::tempdir().unwrap();
+    let (before, _, second) = two_snapshots(source.path());
+    let storage: Arc<dyn Storage> = Arc::new(before.clone());
+    let list = SnapshotList::load(&open(&storage).unwrap()).unwrap();
+    open(&storage).unwrap().forget(&list.snapshots[0].name).unwrap();
+    let mut moved = 0;
+    for nth in 1.. {
+        let memory = before.snapshot();
+        let plain: Arc<dyn Storage> = Arc::new(memory.clone());
+        let act = move || {
+            prune_now(&plain).unwrap();
+        };
+        let hooked = Arc::new(HookStorage::new(memory.clone(), nth, true, act));
+        let storage: Arc<dyn Storage> = Arc::clone(&hooked) as Arc<dyn Storage>;
+        let repository = open(&storage).unwrap();
+        let list = SnapshotList::load(&repository).unwrap();
+        let index = Arc::new(Index::load(&repository).unwrap());
+        let mut reader = ChunkReader::new(&repository, &index);
+        let selected = select(&mut reader, &list.snapshots.last().unwrap().snapshot, b"").unwrap();
+        let target = tempfile::tempdir().unwrap();
+        let request = RestoreRequest { selected, target: target.path().join("back"), readers: 2 };
+        let watch = nightjar::restore::Watch { meter: Arc::new(Meter::new()), cancel: Cancel::new(), failed: &|_| {} };
+        let engine = SoftwareEngine::new(1, 2).unwrap();
+        let report = restore(&repository, &index, &engine, &request, &watch).unwrap();
+        assert!(report.failed.is_empty() && report.damaged.is_empty(), "call {nth}: {report:?}");
+        for (path, bytes) in &second {
+            let back = target.path().join("back").join(path.strip_prefix("/").unwrap());
+            assert!(std::fs::read(back).unwrap() == *bytes, "call {nth}: {}", path.display());
+        }
+        let left = open(&(Arc::new(memory) as Arc<dyn Storage>)).map(|now| Index::load(&now).unwrap()).unwrap();
+        moved += usize::from(index.packs().any(|(name, _)| !left.packs().any(|(other, _)| other == name)));
+        if hooked.calls() < nth {
+            break;
+        }
+    }
+    assert!(moved > 2, "the prune was felt {moved} times");
+}
+
+#[test]
 fn a_prune_that_runs_out_of_space_anywhere_has_lost_nothing_and_is_finished_later() {
     let source = tempfile::tempdir().unwrap();
     let (before, first, second) = two_snapshots(source.path());
