@@ -6,6 +6,8 @@
 mod damage;
 #[path = "crash/hook.rs"]
 mod hook;
+#[path = "crash/interleave.rs"]
+mod interleave;
 #[path = "crash/keys.rs"]
 mod keys;
 #[path = "crash/removal.rs"]

@@ -21,7 +21,7 @@ pub use request::{About, ArchiveError, BackupReport, BackupRequest, ParentChoice
 
 use crate::engine::Engine;
 use crate::format::Snapshot;
-use crate::repo::{Repository, Session, SessionOptions, SnapshotList};
+use crate::repo::{Repository, Session, SessionOptions};
 use std::sync::Arc;
 
 /// Backs up what `request` names and puts a snapshot.
@@ -43,7 +43,7 @@ pub fn backup(
     let time = repository.env().now();
     let options = SessionOptions { compression: request.compression, uploads: 2, dry_run: request.about.dry_run };
     let mut session = Session::start(repository, engine, options, "backup")?;
-    let known = SnapshotList::load(repository)?;
+    let known = session.take_snapshots();
     let parent = commit::choose_parent(&request, &known)?;
     let BackupRequest { source, about, .. } = request;
     let mut damage: Vec<_> = session.index().damaged().iter().chain(&known.damaged).map(ToString::to_string).collect();

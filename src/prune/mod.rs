@@ -17,8 +17,8 @@ use crate::base::cancel::Cancel;
 use crate::engine::Engine;
 use crate::format::{ChunkRecord, Mark, PackKind};
 use crate::repo::{
-    ChunkReader, LeaseId, Marks, RepoError, Repository, Session, SessionOptions, SnapshotList, Turn, describe, is_dead,
-    leases, take_turn,
+    ChunkReader, LeaseId, Marks, RepoError, Repository, Session, SessionOptions, Turn, describe, is_dead, leases,
+    take_turn,
 };
 use crate::storage::{Folder, ObjectName};
 use live::Live;
@@ -143,9 +143,9 @@ impl Run<'_> {
         let options = SessionOptions { compression, uploads: 2, dry_run: self.request.dry_run };
         // Listed before the index is read: what appears later is no leftover.
         let listed = self.packs()?;
-        let session = Session::start(self.repository, engine, options, "prune: copying")?;
+        let mut session = Session::start(self.repository, engine, options, "prune: copying")?;
         let index = Arc::clone(session.index());
-        let list = SnapshotList::load(self.repository)?;
+        let list = session.take_snapshots();
         if let Some(error) = list.damaged.first() {
             return Err(PruneError::Unreadable(error.to_string()));
         }

@@ -4,7 +4,7 @@
 use super::lease::HeldLease;
 use super::pack_writer::{LaidBlock, PackWriter};
 use super::upload::Uploads;
-use super::{Index, Marks, RepoError, Repository, marks};
+use super::{Index, Marks, RepoError, Repository, SnapshotList, marks};
 use crate::codec::{Compression, Decompressor};
 use crate::engine::{Done, Engine, Job, Lane, Operation};
 use crate::format::{ChunkId, ChunkRecord, IndexedPack, PackKind, Part};
@@ -40,6 +40,7 @@ pub struct Stored {
 pub struct Session {
     repository: Arc<Repository>,
     options: SessionOptions,
+    snapshots: SnapshotList,
     index: Arc<Index>,
     new: HashSet<ChunkId, BuildHasherDefault<IdHasher>>,
     lane: Box<dyn Lane>,
@@ -82,7 +83,7 @@ impl Hasher for IdHasher {
 }
 
 impl Session {
-    /// Takes a lease for `operation`, then reads the index.
+    /// Takes a lease for `operation`, then reads the snapshots, then the index: whatever these snapshots need is in it.
     ///
     /// # Errors
     /// The storage; an engine without a free lane.
@@ -97,6 +98,7 @@ impl Session {
         // end, or this run knows what is marked and builds on none of it.
         let known = Marks::load(repository)?;
         let avoid = known.avoided_by(&lease.as_ref().map_or([0; 16], HeldLease::id));
+        let snapshots = SnapshotList::load(repository)?;
         let mut index = Index::load_present(repository, &avoid)?;
         if !known.damaged.is_empty() {
             index.avoid_all(known.damaged);
@@ -107,6 +109,7 @@ impl Session {
         let block = options.compression.block_size(config.block);
         Ok(Self {
             lease,
+            snapshots,
             index,
             new: HashSet::default(),
             lane,
@@ -129,6 +132,11 @@ impl Session {
     #[must_use]
     pub fn repository(&self) -> &Arc<Repository> {
         &self.repository
+    }
+
+    /// The snapshots as they were when the session began; nothing when they were taken before.
+    pub fn take_snapshots(&mut self) -> SnapshotList {
+        std::mem::take(&mut self.snapshots)
     }
 
     /// The index as it was when the session began.
