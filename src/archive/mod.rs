@@ -22,6 +22,7 @@ pub use request::{About, ArchiveError, BackupReport, BackupRequest, ParentChoice
 use crate::engine::Engine;
 use crate::format::Snapshot;
 use crate::repo::{Repository, Session, SessionOptions};
+use crate::storage::{Folder, ObjectName};
 use std::sync::Arc;
 
 /// Backs up what `request` names and puts a snapshot.
@@ -47,6 +48,10 @@ pub fn backup(
     let parent = commit::choose_parent(&request, &known)?;
     let BackupRequest { source, about, .. } = request;
     let mut damage: Vec<_> = session.index().damaged().iter().chain(&known.damaged).map(ToString::to_string).collect();
+    damage.extend(session.index().gone().iter().map(|name| {
+        let pack = ObjectName::hashed(Folder::Packs, name);
+        format!("`{pack}` is missing or has another length; what is saved again of it is stored again")
+    }));
     let mut saved = match source {
         Source::Paths { roots, selection } => {
             assemble::paths(&mut session, &scan::Plan { roots, selection, parent: parent.clone() }, &about, watch)?

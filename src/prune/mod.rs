@@ -199,6 +199,15 @@ impl Run<'_> {
         let packs: Vec<_> = [names(&plan.dead), names(&plan.sparse), leftovers.collect()].concat();
         let forgotten = forgotten.snapshots.iter().map(|named| named.name).filter(|name| !marked.contains(name));
         let forgotten: Vec<_> = forgotten.collect();
+        let gone: HashSet<[u8; 32]> = session.index().gone().iter().copied().collect();
+        if !gone.is_empty() && plan.chunks_missing == 0 {
+            // A writer that was taken for lost can still name packs that were removed since.
+            self.repository.unlist_packs(&gone, 0)?;
+            report.notes.push(format!(
+                "{} packs that nothing needs and that are not there were taken off the index",
+                gone.len()
+            ));
+        }
         if packs.is_empty() && forgotten.is_empty() {
             report.plan = Some(plan);
             session.end()?;

@@ -195,7 +195,8 @@ fn stood_still(mark: &StandingMark, id: &LeaseId, counter: u64) -> bool {
 fn doomed(run: &Run<'_>, due: &[StandingMark], report: &mut PruneReport) -> Result<HashSet<[u8; 32]>, PruneError> {
     let roots = roots(run)?;
     // After the snapshots: what they need was named before they stood.
-    let index = Arc::new(Index::load(run.repository)?);
+    // Only what is there: a copy in a pack that is gone is none.
+    let index = Arc::new(Index::load_present(run.repository, &HashSet::new())?);
     let live = run.live(&index, &roots)?;
     let marked: HashSet<[u8; 32]> = due.iter().flat_map(|mark| mark.mark.packs.iter().copied()).collect();
     // Packs of other marks may go soon, so what is needed must not rest on them.

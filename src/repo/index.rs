@@ -72,6 +72,8 @@ pub struct Index {
     table: HashTable<u32>,
     by_name: HashMap<[u8; 32], u32>,
     damaged: Vec<RepoError>,
+    /// Packs that index objects name and that are not there, or not in their whole length; what lay in them is not in here.
+    gone: Vec<[u8; 32]>,
     /// Packs that nothing new may be built on, because a prune is to remove them; what lies there can be read.
     avoided: HashSet<u32>,
     /// The index as it is now, read when a pack was gone that this one names.
@@ -98,12 +100,12 @@ impl Index {
     }
 
     /// As [`load`](Self::load), but without packs that are not there, or not in their whole length: what lay in them
-    /// has to be stored again. They are named in [`damaged`](Self::damaged). What lies only in packs of `avoid` can be
+    /// has to be stored again. They are named in [`gone`](Self::gone). What lies only in packs of `avoid` can be
     /// read, but counts as not there.
     ///
     /// # Errors
     /// As [`load`](Self::load).
-    pub(super) fn load_present(repository: &Repository, avoid: &HashSet<[u8; 32]>) -> Result<Self, RepoError> {
+    pub fn load_present(repository: &Repository, avoid: &HashSet<[u8; 32]>) -> Result<Self, RepoError> {
         let mut index = Self::present(repository)?;
         index.avoided = avoid.iter().filter_map(|name| index.by_name.get(name)).copied().collect();
         Ok(index)
@@ -116,23 +118,28 @@ impl Index {
     }
 
     fn present(repository: &Repository) -> Result<Self, RepoError> {
-        let index = Self::load(repository)?;
-        // Listed after the index was read: a pack is put before any index object names it.
-        let there: HashMap<_, _> = object::list(&**repository.storage(), Folder::Packs)?
-            .into_iter()
-            .filter_map(|meta| Some((meta.name.hash()?, meta.length)))
-            .collect();
-        let is_lost = |pack: &&PackEntry| there.get(&pack.name) != Some(&u64::from(pack.length));
-        let lost: HashSet<_> = index.packs.iter().filter(is_lost).map(|pack| pack.name).collect();
-        if lost.is_empty() {
-            return Ok(index);
+        let mut before = HashSet::new();
+        loop {
+            let index = Self::load(repository)?;
+            // Listed after the index was read: a pack is put before any index object names it.
+            let there: HashMap<_, _> = object::list(&**repository.storage(), Folder::Packs)?
+                .into_iter()
+                .filter_map(|meta| Some((meta.name.hash()?, meta.length)))
+                .collect();
+            let is_lost = |pack: &&PackEntry| there.get(&pack.name) != Some(&u64::from(pack.length));
+            let lost: HashSet<_> = index.packs.iter().filter(is_lost).map(|pack| pack.name).collect();
+            if lost.is_empty() {
+                return Ok(index);
+            }
+            // A sweep takes packs off the index before it removes them: what a newer index still names is lost.
+            if lost.is_subset(&before) {
+                let mut rest = Self::load_without(repository, &lost)?;
+                rest.gone.extend(lost);
+                rest.gone.sort_unstable();
+                return Ok(rest);
+            }
+            before.extend(lost);
         }
-        let mut rest = Self::load_without(repository, &lost)?;
-        rest.damaged.extend(lost.iter().map(|name| {
-            let reason = "it is missing or has another length; what is saved again of it is stored again";
-            RepoError::damaged(ObjectName::hashed(Folder::Packs, name), reason)
-        }));
-        Ok(rest)
     }
 
     fn load_without(repository: &Repository, lost: &HashSet<[u8; 32]>) -> Result<Self, RepoError> {
@@ -347,6 +354,12 @@ impl Index {
     #[must_use]
     pub fn is_avoided(&self, pack: u32) -> bool {
         self.avoided.contains(&pack)
+    }
+
+    /// Packs that index objects name and that are not there, as far as it was [looked](Self::load_present).
+    #[must_use]
+    pub fn gone(&self) -> &[[u8; 32]] {
+        &self.gone
     }
 
     /// Index objects that could not be read.

@@ -170,15 +170,19 @@ fn honoured(storage: &dyn Storage, id: &LeaseId) -> Result<Option<HashSet<[u8; 3
     Ok(Some(record.snapshots.into_iter().collect()))
 }
 
+/// Whether a sweep took the lease for lost.
+pub(super) fn is_void(storage: &dyn Storage, id: &LeaseId) -> Result<bool, RepoError> {
+    match storage.head(&ObjectName::lease_void(id)) {
+        Err(error) if error.is_not_found() => Ok(false),
+        other => other.map(|_| true).map_err(RepoError::from),
+    }
+}
+
 /// Whether a snapshot that was just put under `lease` counts: no sweep made the lease void before it stood.
 ///
 /// # Errors
 /// The storage, or damage.
 pub(super) fn confirm(storage: &dyn Storage, id: &LeaseId, snapshot: &[u8; 32]) -> Result<bool, RepoError> {
-    match storage.head(&ObjectName::lease_void(id)) {
-        Err(error) if error.is_not_found() => Ok(true),
-        Err(error) => Err(error.into()),
-        // Void and not settled: whether it will count is not decided, so it must not be promised.
-        Ok(_) => Ok(honoured(storage, id)?.is_some_and(|honoured| honoured.contains(snapshot))),
-    }
+    // Void and not settled: whether it will count is not decided, so it must not be promised.
+    Ok(!is_void(storage, id)? || honoured(storage, id)?.is_some_and(|honoured| honoured.contains(snapshot)))
 }

@@ -328,6 +328,10 @@ impl Session {
     }
 
     fn put_index(&mut self) -> Result<(), RepoError> {
+        // Of a run that was taken for lost the packs may be removed already; the index must not name them.
+        if self.lease.is_some() && marks::is_void(&**self.repository.storage(), &self.lease())? {
+            return Err(RepoError::LeaseLost);
+        }
         let packs = std::mem::take(&mut self.unindexed);
         let names: Vec<_> = packs.iter().map(|pack| pack.name).collect();
         self.stored.stored += self.repository.put_index(packs)?.iter().map(|meta| meta.length).sum::<u64>();
