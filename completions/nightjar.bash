@@ -22,6 +22,9 @@ _nightjar() {
             nightjar,bench)
                 cmd="nightjar__subcmd__bench"
                 ;;
+            nightjar,cache)
+                cmd="nightjar__subcmd__cache"
+                ;;
             nightjar,check)
                 cmd="nightjar__subcmd__check"
                 ;;
@@ -70,11 +73,20 @@ _nightjar() {
             nightjar,stats)
                 cmd="nightjar__subcmd__stats"
                 ;;
+            nightjar__subcmd__cache,clear)
+                cmd="nightjar__subcmd__cache__subcmd__clear"
+                ;;
+            nightjar__subcmd__cache,show)
+                cmd="nightjar__subcmd__cache__subcmd__show"
+                ;;
             nightjar__subcmd__help,backup)
                 cmd="nightjar__subcmd__help__subcmd__backup"
                 ;;
             nightjar__subcmd__help,bench)
                 cmd="nightjar__subcmd__help__subcmd__bench"
+                ;;
+            nightjar__subcmd__help,cache)
+                cmd="nightjar__subcmd__help__subcmd__cache"
                 ;;
             nightjar__subcmd__help,check)
                 cmd="nightjar__subcmd__help__subcmd__check"
@@ -123,6 +135,12 @@ _nightjar() {
                 ;;
             nightjar__subcmd__help,stats)
                 cmd="nightjar__subcmd__help__subcmd__stats"
+                ;;
+            nightjar__subcmd__help__subcmd__cache,clear)
+                cmd="nightjar__subcmd__help__subcmd__cache__subcmd__clear"
+                ;;
+            nightjar__subcmd__help__subcmd__cache,show)
+                cmd="nightjar__subcmd__help__subcmd__cache__subcmd__show"
                 ;;
             nightjar__subcmd__help__subcmd__key,add)
                 cmd="nightjar__subcmd__help__subcmd__key__subcmd__add"
@@ -179,7 +197,7 @@ _nightjar() {
 
     case "${cmd}" in
         nightjar)
-            opts="-r -p -q -v -h -V --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help --version init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help"
+            opts="-r -p -q -v -h -V --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help --version init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -209,6 +227,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -225,7 +251,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__backup)
-            opts="-f -n -x -r -p -q -v -h --stdin-filename --stdin-from-command --tag --host --job --parent --force --dry-run --skip-if-unchanged --init --accept-shrink --read-concurrency --checkpoint-interval --files-from --files-from0 --exclude --iexclude --exclude-file --exclude-caches --exclude-if-present --exclude-larger-than --one-file-system --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-f -n -x -r -p -q -v -h --stdin-filename --stdin-from-command --tag --host --job --parent --force --dry-run --skip-if-unchanged --init --accept-shrink --read-concurrency --checkpoint-interval --files-from --files-from0 --exclude --iexclude --exclude-file --exclude-caches --exclude-if-present --exclude-larger-than --one-file-system --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -311,6 +337,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -327,7 +361,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__bench)
-            opts="-r -p -q -v -h --target --codecs --ciphers --block-sizes --jobs --seconds --full --explain --csv --html --live --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --target --codecs --ciphers --block-sizes --jobs --seconds --full --explain --csv --html --live --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -418,6 +452,176 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qat-verify)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nightjar__subcmd__cache)
+            opts="-r -p -q -v -h --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help show clear"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --repo)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-command)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compression)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qat-verify)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nightjar__subcmd__cache__subcmd__clear)
+            opts="-r -p -q -v -h --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --repo)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-command)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compression)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --engine)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --qat-verify)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nightjar__subcmd__cache__subcmd__show)
+            opts="-r -p -q -v -h --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --repo)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -r)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                -p)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --password-command)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --compression)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -434,7 +638,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__check)
-            opts="-r -p -q -v -h --read-data --read-data-subset --every --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --read-data --read-data-subset --every --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -472,6 +676,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -488,7 +700,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__completions)
-            opts="-r -p -q -v -h --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help bash elvish fish powershell zsh"
+            opts="-r -p -q -v -h --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help bash elvish fish powershell zsh"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -518,6 +730,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -534,7 +754,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__demo)
-            opts="-r -p -q -v -h --dir --keep --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --dir --keep --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -571,6 +791,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -587,7 +815,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__forget)
-            opts="-l -H -d -w -m -y -n -r -p -q -v -h --keep-last --keep-hourly --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within --keep-within-hourly --keep-within-daily --keep-within-weekly --keep-within-monthly --keep-within-yearly --keep-tag --keep-id --host --job --time-zone --allow-empty --undo --list --dry-run --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-l -H -d -w -m -y -n -r -p -q -v -h --keep-last --keep-hourly --keep-daily --keep-weekly --keep-monthly --keep-yearly --keep-within --keep-within-hourly --keep-within-daily --keep-within-weekly --keep-within-monthly --keep-within-yearly --keep-tag --keep-id --host --job --time-zone --allow-empty --undo --list --dry-run --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -709,6 +937,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -725,7 +961,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__help)
-            opts="init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help"
+            opts="init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -755,6 +991,48 @@ _nightjar() {
         nightjar__subcmd__help__subcmd__bench)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nightjar__subcmd__help__subcmd__cache)
+            opts="show clear"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nightjar__subcmd__help__subcmd__cache__subcmd__clear)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        nightjar__subcmd__help__subcmd__cache__subcmd__show)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -1103,7 +1381,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__init)
-            opts="-r -p -q -v -h --chunk-size --block-size --pack-size --reserve --cipher --kdf --no-recovery-key --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --chunk-size --block-size --pack-size --reserve --cipher --kdf --no-recovery-key --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1157,6 +1435,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1173,7 +1459,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__key)
-            opts="-r -p -q -v -h --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help list add remove passwd verify"
+            opts="-r -p -q -v -h --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help list add remove passwd verify"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1200,6 +1486,14 @@ _nightjar() {
                     return 0
                     ;;
                 --compression)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1219,7 +1513,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__key__subcmd__add)
-            opts="-r -p -q -v -h --new-password-file --new-password-command --kdf --key-file --recovery --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --new-password-file --new-password-command --kdf --key-file --recovery --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1262,6 +1556,14 @@ _nightjar() {
                     return 0
                     ;;
                 --compression)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1281,7 +1583,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__key__subcmd__list)
-            opts="-r -p -q -v -h --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1311,6 +1613,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1327,7 +1637,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__key__subcmd__passwd)
-            opts="-r -p -q -v -h --new-password-file --new-password-command --kdf --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --new-password-file --new-password-command --kdf --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1369,6 +1679,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1385,7 +1703,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__key__subcmd__remove)
-            opts="-r -p -q -v -h --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1415,6 +1733,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1431,7 +1757,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__key__subcmd__verify)
-            opts="-r -p -q -v -h --key-file --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --key-file --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1465,6 +1791,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1481,7 +1815,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__ls)
-            opts="-l -r -p -q -v -h --long --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-l -r -p -q -v -h --long --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1508,6 +1842,14 @@ _nightjar() {
                     return 0
                     ;;
                 --compression)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1527,7 +1869,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__man)
-            opts="-r -p -q -v -h --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1557,6 +1899,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1573,7 +1923,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__prune)
-            opts="-n -r -p -q -v -h --grace --wait --max-unused --max-repack --dry-run --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-n -r -p -q -v -h --grace --wait --max-unused --max-repack --dry-run --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1619,6 +1969,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1635,7 +1993,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__repair)
-            opts="-r -p -q -v -h --apply --from --read-data --read-data-subset --wait --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --apply --from --read-data --read-data-subset --wait --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1677,6 +2035,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1693,7 +2059,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__repo)
-            opts="-r -p -q -v -h --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help show accept set"
+            opts="-r -p -q -v -h --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help show accept set"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1723,6 +2089,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1739,7 +2113,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__repo__subcmd__accept)
-            opts="-r -p -q -v -h --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1769,6 +2143,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1785,7 +2167,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__repo__subcmd__set)
-            opts="-r -p -q -v -h --block-size --pack-size --tree-pack-size --reserve --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --block-size --pack-size --tree-pack-size --reserve --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1831,6 +2213,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1847,7 +2237,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__repo__subcmd__show)
-            opts="-r -p -q -v -h --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1877,6 +2267,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1893,7 +2291,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__restore)
-            opts="-t -r -p -q -v -h --target --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-t -r -p -q -v -h --target --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1937,6 +2335,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -1953,7 +2359,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__scrub)
-            opts="-r -p -q -v -h --subset --every --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --subset --every --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1991,6 +2397,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2007,7 +2421,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__snapshots)
-            opts="-r -p -q -v -h --host --job --tag --path --last --repo --password-file --password-command --compression --json --quiet --engine --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --host --job --tag --path --last --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --engine --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2057,6 +2471,14 @@ _nightjar() {
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
                 --engine)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -2073,7 +2495,7 @@ _nightjar() {
             return 0
             ;;
         nightjar__subcmd__stats)
-            opts="-r -p -q -v -h --per-snapshot --engine --repo --password-file --password-command --compression --json --quiet --qat-verify --verbose --help"
+            opts="-r -p -q -v -h --per-snapshot --engine --repo --password-file --password-command --compression --cache-dir --cache-size --no-cache --json --quiet --qat-verify --verbose --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2104,6 +2526,14 @@ _nightjar() {
                     return 0
                     ;;
                 --compression)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-dir)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --cache-size)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

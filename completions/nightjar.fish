@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_nightjar_global_optspecs
-    string join \n r/repo= p/password-file= password-command= compression= json q/quiet engine= qat-verify= v/verbose h/help V/version
+    string join \n r/repo= p/password-file= password-command= compression= cache-dir= cache-size= no-cache json q/quiet engine= qat-verify= v/verbose h/help V/version
 end
 
 function __fish_nightjar_needs_command
@@ -28,8 +28,11 @@ complete -c nightjar -n "__fish_nightjar_needs_command" -s r -l repo -d 'Where t
 complete -c nightjar -n "__fish_nightjar_needs_command" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_needs_command" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_needs_command" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_needs_command" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_needs_command" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_needs_command" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_needs_command" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_needs_command" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_needs_command" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_needs_command" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_needs_command" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -51,6 +54,7 @@ complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "demo" -d 'Show a 
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "completions" -d 'Print completions for a shell'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "man" -d 'Write the manual pages'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "key" -d 'List, add, remove and change what opens the repository'
+complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "cache" -d 'Show and clear what is kept of repositories on this host'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "repo" -d 'Show what the repository is set up with, and change it'
 complete -c nightjar -n "__fish_nightjar_needs_command" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l chunk-size -d 'Sizes between which contents are cut: smallest, average and largest, powers of two' -r
@@ -65,9 +69,12 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand init" -s r -l repo -d 
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l no-recovery-key -d 'Make no recovery key; whoever loses the password then loses everything'
+complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand init" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -90,6 +97,8 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s r -l repo -
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l stdin-from-command -d 'Save the output of a command, written behind --; when it fails, there is no snapshot'
@@ -100,6 +109,7 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l init -d 'Ma
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l accept-shrink -d 'Take it as it is that less than half of the files are there that were there before'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l exclude-caches -d 'Leave out the contents of folders that are marked by a CACHEDIR.TAG'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s x -l one-file-system -d 'Stay on the file system of each path'
+complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand backup" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -113,8 +123,11 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -s r -l rep
 complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand snapshots" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -123,9 +136,12 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -s r -l repo -d 'W
 complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -s l -l long -d 'Mode, owner, size, time and link target too'
+complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand ls" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -135,8 +151,11 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s r -l repo 
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand restore" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -162,12 +181,15 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -s r -l repo -
 complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l allow-empty -d 'Let a policy leave nothing of a group'
 complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l undo -d 'Bring forgotten snapshots back; possible until a prune has swept them'
 complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l list -d 'List what can be brought back'
 complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -s n -l dry-run -d 'Change nothing, only say what would be done'
+complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand forget" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -180,9 +202,12 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -s r -l repo -d
 complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -s n -l dry-run -d 'Change nothing, only say what would be done'
+complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand prune" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -193,9 +218,12 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand check" -s r -l repo -d
 complete -c nightjar -n "__fish_nightjar_using_subcommand check" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand check" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand check" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand check" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand check" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand check" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand check" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand check" -l read-data -d 'Also read every pack: open each block and compare each chunk with its id'
+complete -c nightjar -n "__fish_nightjar_using_subcommand check" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand check" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand check" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand check" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -206,8 +234,11 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -s r -l repo -d
 complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand scrub" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -219,10 +250,13 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -s r -l repo -
 complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l apply -d 'Do it; without this it is only said what would be done'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l read-data -d 'Also read every pack, to find what is damaged inside'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repair" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -232,8 +266,11 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s r -l repo -d
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l per-snapshot -d 'A row for every snapshot too'
+complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand stats" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -251,10 +288,13 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -s r -l repo -d
 complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l full -d 'Every codec, cipher and block size'
 complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l explain -d 'Say what limits each row, and what an accelerator would change'
+complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand bench" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -264,9 +304,12 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -s r -l repo -d 
 complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l keep -d 'Leave the scratch folder behind, to look around in it'
+complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand demo" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -275,8 +318,11 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -s r -l r
 complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand completions" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -285,8 +331,11 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s r -l repo -d '
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand man" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand man" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand man" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand man" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -295,8 +344,11 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_se
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and not __fish_seen_subcommand_from list add remove passwd verify" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -310,8 +362,11 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_s
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from list" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -325,9 +380,12 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_s
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l recovery -d 'Make another recovery key instead, which is shown once'
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from add" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -336,8 +394,11 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_s
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from remove" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -350,8 +411,11 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_s
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from passwd" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -361,31 +425,81 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_s
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand key; and __fish_seen_subcommand_from verify" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and not __fish_seen_subcommand_from show clear" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and not __fish_seen_subcommand_from show clear" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and not __fish_seen_subcommand_from show clear" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and not __fish_seen_subcommand_from show clear" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and not __fish_seen_subcommand_from show clear" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and not __fish_seen_subcommand_from show clear" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and not __fish_seen_subcommand_from show clear" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and not __fish_seen_subcommand_from show clear" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and not __fish_seen_subcommand_from show clear" -l no-cache -d 'Keep nothing of the repository on this host'
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and not __fish_seen_subcommand_from show clear" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and not __fish_seen_subcommand_from show clear" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and not __fish_seen_subcommand_from show clear" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and not __fish_seen_subcommand_from show clear" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and not __fish_seen_subcommand_from show clear" -f -a "show" -d 'Show where it is and what each repository takes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and not __fish_seen_subcommand_from show clear" -f -a "clear" -d 'Remove all of it'
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from show" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from show" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from show" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from show" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from show" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from show" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from show" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from show" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from show" -l no-cache -d 'Keep nothing of the repository on this host'
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from show" -s h -l help -d 'Print help'
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from clear" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from clear" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from clear" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from clear" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from clear" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from clear" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from clear" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from clear" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from clear" -l no-cache -d 'Keep nothing of the repository on this host'
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from clear" -l json -d 'Print one JSON object a line and nothing else'
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from clear" -s q -l quiet -d 'Show no progress and no notes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from clear" -s v -l verbose -d 'Show details; twice, also why things are as they are'
+complete -c nightjar -n "__fish_nightjar_using_subcommand cache; and __fish_seen_subcommand_from clear" -s h -l help -d 'Print help'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -s h -l help -d 'Print help'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -f -a "show" -d 'Show what the repository is set up with'
-complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -f -a "accept" -d 'Take the repository as it is now, after it went back, lost snapshots, or was replaced by another'
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -f -a "accept" -d 'Take the repository as it is, after it went back or was replaced by another'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and not __fish_seen_subcommand_from show accept set" -f -a "set" -d 'Change how new data is stored: compression, block size, pack sizes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -s r -l repo -d 'Where the repository is: a path, or local:PATH [variable: NIGHTJAR_REPO]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from show" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -394,8 +508,11 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from accept" -s v -l verbose -d 'Show details; twice, also why things are as they are'
@@ -408,35 +525,41 @@ complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -s p -l password-file -d 'File whose one line is the password [variable: NIGHTJAR_PASSWORD_FILE]' -r -F
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l password-command -d 'Shell command that prints the password [variable: NIGHTJAR_PASSWORD_COMMAND]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l compression -d 'How new data is compressed: off, fast, auto, better, max, lz4, zstd:1..19 or deflate:1..9 [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l cache-dir -d 'Folder for objects of repositories on other hosts, and use it for this one wherever it is [variable: NIGHTJAR_CACHE_DIR]' -r -F
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l cache-size -d 'How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l engine -d 'Where blocks are compressed: auto, cpu or qat [variable: NIGHTJAR_ENGINE] [default: auto]' -r
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l qat-verify -d 'Which blocks from an accelerator are compared with what went in: off, suspect or always' -r
+complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l no-cache -d 'Keep nothing of the repository on this host'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -l json -d 'Print one JSON object a line and nothing else'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -s q -l quiet -d 'Show no progress and no notes'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -s v -l verbose -d 'Show details; twice, also why things are as they are'
 complete -c nightjar -n "__fish_nightjar_using_subcommand repo; and __fish_seen_subcommand_from set" -s h -l help -d 'Print help'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "init" -d 'Make a repository'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "backup" -d 'Save files, or the output of a command, as a new snapshot'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "snapshots" -d 'List the snapshots'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "ls" -d 'List what is in a snapshot'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "restore" -d 'Get files back from a snapshot'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "forget" -d 'Take snapshots away, by name or by rules, and bring them back'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "prune" -d 'Remove what no snapshot needs any more'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "check" -d 'Find all that is damaged, down to the files of snapshots'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "scrub" -d 'Compare every object with its name; needs no password'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "repair" -d 'Do what can be done about damage'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "stats" -d 'Say what the repository holds and how much space it takes'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "bench" -d 'Measure how fast this host compresses and encrypts'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "demo" -d 'Show a whole backup and restore in a scratch folder'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "completions" -d 'Print completions for a shell'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "man" -d 'Write the manual pages'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "key" -d 'List, add, remove and change what opens the repository'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "repo" -d 'Show what the repository is set up with, and change it'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key repo help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "init" -d 'Make a repository'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "backup" -d 'Save files, or the output of a command, as a new snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "snapshots" -d 'List the snapshots'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "ls" -d 'List what is in a snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "restore" -d 'Get files back from a snapshot'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "forget" -d 'Take snapshots away, by name or by rules, and bring them back'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "prune" -d 'Remove what no snapshot needs any more'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "check" -d 'Find all that is damaged, down to the files of snapshots'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "scrub" -d 'Compare every object with its name; needs no password'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "repair" -d 'Do what can be done about damage'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "stats" -d 'Say what the repository holds and how much space it takes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "bench" -d 'Measure how fast this host compresses and encrypts'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "demo" -d 'Show a whole backup and restore in a scratch folder'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "completions" -d 'Print completions for a shell'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "man" -d 'Write the manual pages'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "key" -d 'List, add, remove and change what opens the repository'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "cache" -d 'Show and clear what is kept of repositories on this host'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "repo" -d 'Show what the repository is set up with, and change it'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and not __fish_seen_subcommand_from init backup snapshots ls restore forget prune check scrub repair stats bench demo completions man key cache repo help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "list" -d 'List the key slots'
 complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "add" -d 'Add a password, a key file or a recovery key'
 complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "remove" -d 'Remove a key slot; what it was for opens the repository no more'
 complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "passwd" -d 'Change the password that the repository is opened with'
 complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from key" -f -a "verify" -d 'Say whether a recovery key opens the repository'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from cache" -f -a "show" -d 'Show where it is and what each repository takes'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from cache" -f -a "clear" -d 'Remove all of it'
 complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from repo" -f -a "show" -d 'Show what the repository is set up with'
-complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from repo" -f -a "accept" -d 'Take the repository as it is now, after it went back, lost snapshots, or was replaced by another'
+complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from repo" -f -a "accept" -d 'Take the repository as it is, after it went back or was replaced by another'
 complete -c nightjar -n "__fish_nightjar_using_subcommand help; and __fish_seen_subcommand_from repo" -f -a "set" -d 'Change how new data is stored: compression, block size, pack sizes'

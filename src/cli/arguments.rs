@@ -3,7 +3,7 @@
 use super::help;
 use super::settings::Variables;
 use crate::codec::Compression;
-use crate::commands::{self, EngineChoice};
+use crate::commands::{self, CacheSize, EngineChoice};
 use crate::engine::qat::Verify;
 use crate::ui::{Level, Mode};
 use clap::{ArgAction, Parser, Subcommand};
@@ -15,6 +15,7 @@ use std::path::PathBuf;
 pub fn program() -> clap::Command {
     Arguments::command()
         .mut_subcommand("key", |verb| explained(verb, help::KEY_ACTIONS))
+        .mut_subcommand("cache", |verb| explained(verb, help::CACHE_ACTIONS))
         .mut_subcommand("repo", |verb| explained(verb, help::REPO_ACTIONS))
 }
 
@@ -60,6 +61,16 @@ pub(super) struct Global {
     /// [variable: NIGHTJAR_COMPRESSION] [default: what init was told, else auto]
     #[arg(long, global = true, value_name = "NAME")]
     pub(super) compression: Option<Compression>,
+    /// Folder for objects of repositories on other hosts, and use it for this one wherever it is
+    /// [variable: NIGHTJAR_CACHE_DIR]
+    #[arg(long, global = true, value_name = "DIR", conflicts_with = "no_cache")]
+    pub(super) cache_dir: Option<PathBuf>,
+    /// How large the cache of a repository may be [variable: NIGHTJAR_CACHE_SIZE] [default: 2G]
+    #[arg(long, global = true, value_name = "SIZE")]
+    pub(super) cache_size: Option<CacheSize>,
+    /// Keep nothing of the repository on this host
+    #[arg(long, global = true)]
+    pub(super) no_cache: bool,
     /// Print one JSON object a line and nothing else
     #[arg(long, global = true)]
     json: bool,
@@ -131,6 +142,9 @@ pub(super) enum Verb {
     /// Show what the repository is set up with, and change it
     #[command(after_help = help::REPO, arg_required_else_help = false, disable_help_subcommand = true)]
     Repo(commands::repo::Args),
+    /// Show and clear what is kept of repositories on this host
+    #[command(after_help = help::CACHE, arg_required_else_help = false, disable_help_subcommand = true)]
+    Cache(commands::cache::Args),
     /// Say what the repository holds and how much space it takes
     #[command(after_help = help::STATS)]
     Stats(commands::stats::Args),

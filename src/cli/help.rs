@@ -28,6 +28,9 @@ VARIABLES (options beat them; one that is set but empty is an error)
   NIGHTJAR_QAT_ROOT          folder instead of / in which sys and dev are looked at; for tests
   NIGHTJAR_STATE_DIR         folder for what this host remembers of repositories
                              [otherwise $XDG_STATE_HOME/nightjar, /var/lib/nightjar or ~/.local/state/nightjar]
+  NIGHTJAR_CACHE_DIR         folder for objects of repositories on other hosts
+                             [otherwise $XDG_CACHE_HOME/nightjar, /var/cache/nightjar or ~/.cache/nightjar]
+  NIGHTJAR_CACHE_SIZE        how large the cache of a repository may be
   NO_COLOR                   no colours
 
 EXIT STATUS
@@ -204,6 +207,23 @@ EXIT STATUS
 
 EXAMPLE
   nightjar --repo /srv/repo repair --read-data --from /mnt/replica --apply";
+
+pub(super) const CACHE: &str = "\
+Index objects, snapshots and blocks of folders of a repository that is not on a disk of this host are kept here as they are there: encrypted, and \
+verified at every use. It may be deleted at any time, may be full, and serves several processes at once. At least 5 % or 1 GiB of the file \
+system stay free. For a repository on a local disk nothing is kept, unless --cache-dir or its variable says where. `check`, \
+`scrub` and `repair` always read the repository itself.
+
+EXIT STATUS
+  0 done; 1 the folder cannot be read or cleared; 2 wrong options
+
+EXAMPLE
+  nightjar cache show";
+
+pub(super) const CACHE_ACTIONS: &[(&str, &str)] = &[
+    ("show", "EXIT STATUS\n  0 shown; 1 the folder cannot be read\n\nEXAMPLE\n  nightjar cache show"),
+    ("clear", "EXIT STATUS\n  0 cleared; 1 something could not be removed\n\nEXAMPLE\n  nightjar cache clear"),
+];
 
 pub(super) const FORGET: &str = "\
 Rules count within groups: the snapshots of a job, or of a host and its paths where there is no job. A snapshot that any \

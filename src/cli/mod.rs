@@ -73,6 +73,7 @@ fn run(arguments: &Arguments, variables: &Variables, output: &Arc<Output>) -> Re
         user: variables.user(),
         temporary: variables.temporary.clone(),
         state: settings::state(variables)?,
+        cache: settings::cache(global, variables)?,
     };
     match &arguments.verb {
         Verb::Backup(args) => commands::backup::run(args, &context),
@@ -84,6 +85,7 @@ fn run(arguments: &Arguments, variables: &Variables, output: &Arc<Output>) -> Re
         Verb::Check(args) => commands::check::run(args, &context),
         Verb::Scrub(args) => commands::scrub::run(args, &context),
         Verb::Repair(args) => commands::repair::run(args, &context),
+        Verb::Cache(args) => commands::cache::run(args, &context),
         Verb::Init(args) => commands::init::run(args, &context),
         Verb::Snapshots(args) => commands::snapshots::run(args, &context),
         Verb::Ls(args) => commands::ls::run(args, &context),

@@ -2,7 +2,7 @@
 
 use super::arguments::Global;
 use crate::codec::Compression;
-use crate::commands::{CommandError, EngineSettings, Location, PasswordSource};
+use crate::commands::{CacheSettings, CacheSize, CommandError, EngineSettings, Location, PasswordSource};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -17,6 +17,8 @@ const ENGINE: &str = "NIGHTJAR_ENGINE";
 const QATZIP_LIB: &str = "NIGHTJAR_QATZIP_LIB";
 const QAT_ROOT: &str = "NIGHTJAR_QAT_ROOT";
 const STATE_DIR: &str = "NIGHTJAR_STATE_DIR";
+const CACHE_DIR: &str = "NIGHTJAR_CACHE_DIR";
+const CACHE_SIZE: &str = "NIGHTJAR_CACHE_SIZE";
 
 /// The variables that matter, as they are.
 pub(super) struct Variables {
@@ -30,6 +32,8 @@ pub(super) struct Variables {
     qat_root: Option<OsString>,
     state: Option<OsString>,
     state_home: Option<OsString>,
+    cache: Option<OsString>,
+    cache_size: Option<OsString>,
     cache_home: Option<OsString>,
     home: Option<OsString>,
     user: Option<OsString>,
@@ -53,6 +57,8 @@ impl Variables {
             qat_root: std::env::var_os(QAT_ROOT),
             state: std::env::var_os(STATE_DIR),
             state_home: std::env::var_os("XDG_STATE_HOME"),
+            cache: std::env::var_os(CACHE_DIR),
+            cache_size: std::env::var_os(CACHE_SIZE),
             cache_home: std::env::var_os("XDG_CACHE_HOME"),
             home: std::env::var_os("HOME"),
             user: std::env::var_os("LOGNAME").or_else(|| std::env::var_os("USER")),
@@ -159,6 +165,19 @@ pub(super) fn state(variables: &Variables) -> Result<Option<PathBuf>, CommandErr
         Some(home) => Some(home.join("nightjar")),
         None if rustix::process::geteuid().is_root() => Some(PathBuf::from("/var/lib/nightjar")),
         None => absolute(&variables.home).map(|home| home.join(".local/state/nightjar")),
+    })
+}
+
+/// Where objects of repositories that are far away are kept.
+pub(super) fn cache(global: &Global, variables: &Variables) -> Result<CacheSettings, CommandError> {
+    let folder = filled(CACHE_DIR, variables.cache.as_ref())?.map(PathBuf::from);
+    let given = global.cache_dir.clone().or(folder);
+    let size = parsed::<CacheSize>(CACHE_SIZE, variables.cache_size.as_ref())?;
+    Ok(CacheSettings {
+        wanted: !global.no_cache,
+        is_given: given.is_some(),
+        folder: given.unwrap_or_else(|| scratch(variables)),
+        limit: global.cache_size.or(size).unwrap_or_default().0,
     })
 }
 

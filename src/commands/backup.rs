@@ -87,6 +87,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     let report = save(&repository, request, &sealing, context)?;
     tell(args, &report, &sealing, context)?;
     let vanished = !args.dry_run && context.compare(&repository, &SnapshotList::load(&repository)?)?;
+    context.tell_cache(&repository);
     work::tell_again(&context.output, "could not be saved whole", &report.failed);
     for line in report.notes.iter().chain(&report.damage) {
         context.output.warn(line);

@@ -38,7 +38,7 @@ impl Args {
 /// # Errors
 /// When it was stopped, or the storage failed as a whole. Damage is no error; the exit code tells of it.
 pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
-    let repository = context.open()?;
+    let repository = context.open_itself()?;
     let sample = args.sample();
     let mut memory = verified::Memory::load(context, &repository.config().repository, Depth::Opened);
     let watch = watch(context);

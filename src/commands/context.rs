@@ -1,7 +1,7 @@
 //! What every verb needs: where to print, which repository, who is asking.
 
 use super::password::Asking;
-use super::{CommandError, EngineSettings, Location, PasswordSource};
+use super::{CacheSettings, CommandError, EngineSettings, Location, PasswordSource};
 use crate::base::cancel::Cancel;
 use crate::base::hex;
 use crate::codec::Compression;
@@ -39,6 +39,8 @@ pub struct Context {
     pub temporary: PathBuf,
     /// The folder for what this host remembers of repositories, if there is a place for it.
     pub state: Option<PathBuf>,
+    /// What may be kept of repositories on other hosts.
+    pub cache: CacheSettings,
 }
 
 impl Context {
@@ -82,6 +84,12 @@ impl Context {
         self.unlock(Repository::open, |repository| repository, true).map(Arc::new)
     }
 
+    /// The same, and all that is read comes from the repository itself.
+    pub(super) fn open_itself(&self) -> Result<Arc<Repository>, CommandError> {
+        let repository = self.open()?;
+        Ok(Arc::new(repository.at(Arc::clone(repository.storage()))?))
+    }
+
     /// The same, whatever repository was at this place before.
     pub(super) fn open_any(&self) -> Result<Arc<Repository>, CommandError> {
         self.unlock(Repository::open, |repository| repository, false).map(Arc::new)
@@ -102,8 +110,15 @@ impl Context {
         let secret = self.secret()?;
         let clock = &self.environment.clock;
         let start = clock.monotonic();
-        let opened = open(storage, self.environment.clone(), &secret)?;
+        let place = self.location.as_ref().and_then(|location| self.cache.place(location.folder()));
+        let environment = Environment { cache: place, ..self.environment.clone() };
+        let opened = open(storage, environment, &secret)?;
         let repository = repository(&opened);
+        match repository.cache() {
+            Some(Ok(cache)) => self.output.detail(&format!("cache in `{}`", cache.folder().display())),
+            Some(Err(error)) => self.output.warn(&format!("there is no cache: {error}")),
+            None => {}
+        }
         self.output.detail(&format!(
             "repository {} with {}, opened in {}",
             hex::encode(&repository.config().repository),
@@ -114,6 +129,15 @@ impl Context {
             self.check_place(repository)?;
         }
         Ok(opened)
+    }
+
+    /// Says, with `-v`, how a cache was used.
+    pub(super) fn tell_cache(&self, repository: &Repository) {
+        if let Some(Ok(cache)) = repository.cache() {
+            let used = cache.usage();
+            let (hits, misses, damaged) = (count(used.hits), count(used.misses), count(used.damaged));
+            self.output.detail(&format!("cache: {hits} found, {misses} fetched, {damaged} damaged and fetched again"));
+        }
     }
 
     /// The snapshot that `wanted` names, and whether any is damaged; those are told.

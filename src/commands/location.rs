@@ -39,6 +39,12 @@ impl Location {
         Ok(Self::Local(PathBuf::from(OsString::from_vec(path.to_vec()))))
     }
 
+    /// The folder that this host sees it in.
+    pub(super) fn folder(&self) -> &std::path::Path {
+        let Self::Local(path) = self;
+        path
+    }
+
     /// Device and inode number of the folder, if it is one of this host.
     pub(super) fn identity(&self) -> Option<(u64, u64)> {
         let Self::Local(path) = self;

@@ -40,6 +40,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     let selected = select(&mut listing.reader, &found.snapshot, path)?;
     listing.list(normal(path), selected)?;
     context.output.flush()?;
+    context.tell_cache(&repository);
     Ok(if listing.damaged { Exit::Damage } else { Exit::Done })
 }
 

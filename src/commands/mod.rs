@@ -4,6 +4,7 @@
 
 pub mod backup;
 pub mod bench;
+pub mod cache;
 pub mod check;
 pub mod completions;
 mod context;
@@ -37,6 +38,7 @@ mod verified;
 mod when;
 mod work;
 
+pub use cache::{CacheSettings, CacheSize};
 pub use context::Context;
 pub use error::CommandError;
 pub use exit::Exit;

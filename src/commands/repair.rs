@@ -42,7 +42,7 @@ pub struct Args {
 /// # Errors
 /// When it was stopped, a prune is at work, or the storage failed.
 pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
-    let repository = context.open()?;
+    let repository = context.open_itself()?;
     let from = args.from.as_ref().map(|place| other(place, &repository, context)).transpose()?;
     let subset = args.read_data_subset.or(args.read_data.then_some(Subset::All));
     let request = RepairRequest {

@@ -21,7 +21,7 @@ pub struct Args {
 enum Action {
     /// Show what the repository is set up with
     Show,
-    /// Take the repository as it is now, after it went back, lost snapshots, or was replaced by another
+    /// Take the repository as it is, after it went back or was replaced by another
     Accept,
     /// Change how new data is stored: compression, block size, pack sizes
     Set(SetArgs),

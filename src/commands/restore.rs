@@ -41,6 +41,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     let report = fetch(&repository, &index, (&found, path), &args.target, context)?;
     let time = clock.monotonic().saturating_sub(start);
     tell(args, &found, &report, time, context)?;
+    context.tell_cache(&repository);
     work::tell_again(&context.output, "could not be restored whole", &report.failed);
     work::tell_again(&context.output, "damaged in the repository", &report.damaged);
     // Also what was damaged without being needed: `latest` is then perhaps not the latest.

@@ -150,11 +150,22 @@ impl ChunkReader {
             return Ok(self.cache[0].1.clone());
         }
         let place = self.index.block_place(block);
-        let sealed = self.repository.storage().get_range(&place.pack, place.range.clone())?;
-        let job = self.index.open_job(&self.repository, block, 0, sealed)?;
-        let plain = self.contexts.run(&job).map_err(|error| {
-            RepoError::damaged(&place.pack, format!("block at offset {}: {error}", place.range.start))
-        })?;
+        let fetch = || Ok(self.repository.storage().get_range(&place.pack, place.range.clone())?);
+        let contexts = std::cell::RefCell::new(&mut self.contexts);
+        let open = |sealed: &Bytes| {
+            let job = self.index.open_job(&self.repository, block, 0, sealed.clone())?;
+            contexts.borrow_mut().run(&job).map_err(|error| {
+                RepoError::damaged(&place.pack, format!("block at offset {}: {error}", place.range.start))
+            })
+        };
+        let plain = match self.index.kind_of(block) {
+            // Folders are wanted again and again, contents once.
+            PackKind::Tree => {
+                let key = format!("tree-{}-{}", place.pack.base(), place.range.start);
+                self.repository.cached(&key, fetch, open)?
+            }
+            PackKind::Data => open(&fetch()?)?,
+        };
         let plain = Bytes::from(plain);
         self.cached += plain.len();
         self.cache.push_front((block, plain.clone()));

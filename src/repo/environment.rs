@@ -1,5 +1,6 @@
 //! What a repository takes from the world around it: time, randomness, and who is asking.
 
+use super::CachePlace;
 use crate::base::clock::{Clock, SystemClock};
 use crate::base::entropy::{Entropy, SystemEntropy};
 use crate::base::host::Host;
@@ -18,6 +19,8 @@ pub struct Environment {
     pub host: Host,
     /// A folder on a disk for what is too large for memory; without one it is kept in memory.
     pub scratch: Option<PathBuf>,
+    /// Where objects of repositories that are far away are kept.
+    pub cache: Option<CachePlace>,
 }
 
 impl Environment {
@@ -29,6 +32,7 @@ impl Environment {
             entropy: Arc::new(SystemEntropy),
             host: Host::this(),
             scratch: None,
+            cache: None,
         }
     }
 

@@ -380,7 +380,7 @@ pub(super) fn only_some_failed(good: usize, damaged: &mut Vec<RepoError>) -> Res
 /// Reads one index object.
 pub(super) fn load_one(repository: &Repository, meta: &ObjectMeta) -> Result<IndexTable, RepoError> {
     let limit = HEADER_LEN + INDEX_SEGMENTS_MAX as usize * (SEGMENT_PLAIN + TAG_LEN);
-    let bytes = object::load(&**repository.storage(), &meta.name, limit as u64)?;
+    let bytes = object::load_cached(repository, &meta.name, limit as u64)?;
     let header = object::header(&meta.name, &bytes, Class::Index)?;
     let key = repository.keys().find(&header).map_err(|error| RepoError::damaged(&meta.name, error))?;
     let lens = segment_lens(bytes.len() as u64).map_err(|error| RepoError::format(&meta.name, &error))?;

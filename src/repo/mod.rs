@@ -1,5 +1,6 @@
 //! Floor 6: a repository as a place with keys, an index, snapshots, trees and chunks.
 
+mod cache;
 mod chunk_reader;
 mod configs;
 mod environment;
@@ -26,6 +27,7 @@ mod tree_writer;
 mod turn;
 mod upload;
 
+pub use cache::{Cache, CachePlace, CacheUse, cache_size};
 pub use chunk_reader::{BlockPlace, ChunkReader, Located};
 pub use configs::{ChangedSettings, Settings};
 pub use environment::Environment;

@@ -1,6 +1,6 @@
 //! Whole objects: read and checked against their names, or made of a sealed record.
 
-use super::RepoError;
+use super::{RepoError, Repository};
 use crate::crypto::KeyTable;
 use crate::format::limits::{HEADER_LEN, RECORD_LEN_MAX};
 use crate::format::{Class, Header, Part};
@@ -22,6 +22,16 @@ pub(super) fn load(storage: &dyn Storage, name: &ObjectName, limit: u64) -> Resu
         return Err(RepoError::damaged(name, "its bytes do not have the hash that is its name"));
     }
     Ok(bytes)
+}
+
+/// As [`load`], from the cache where it is there; for objects that were just listed.
+pub(super) fn load_cached(repository: &Repository, name: &ObjectName, limit: u64) -> Result<Bytes, RepoError> {
+    let fetch = || load(&**repository.storage(), name, limit);
+    let key = format!("{}-{}", name.folder().as_str(), name.base());
+    repository.cached(&key, fetch, |bytes| {
+        let good = name.hash().is_none_or(|hash| blake3::hash(bytes) == hash);
+        if good { Ok(bytes.clone()) } else { Err(RepoError::damaged(name, "it is damaged")) }
+    })
 }
 
 /// The header of an object, which must be of `class`.

@@ -3,11 +3,12 @@
 use super::configs::{self, SealedConfigs};
 use super::object;
 use super::slots::{self, Slot};
-use super::{Environment, RepoError};
+use super::{Cache, Environment, RepoError};
 use crate::chunker::Chunker;
 use crate::crypto::{KeyTable, SaltSource, Secret};
 use crate::format::{Config, Keyring, Suite};
 use crate::storage::Storage;
+use bytes::Bytes;
 use std::sync::Arc;
 
 /// An open repository.
@@ -19,6 +20,7 @@ pub struct Repository {
     config: Config,
     suite: Suite,
     salts: SaltSource,
+    cache: Option<Result<Cache, String>>,
 }
 
 impl Repository {
@@ -54,7 +56,8 @@ impl Repository {
         let newest = configs::in_force(&open);
         let (config, suite) = (newest.config.clone(), newest.suite);
         let salts = SaltSource::new(Arc::clone(&self.env.entropy), Arc::clone(&self.env.clock), &self.env.process());
-        Ok(Self { storage, env: self.env.clone(), keys: Arc::clone(&self.keys), config, suite, salts })
+        // What is kept is of that place, and whoever looks at another wants to see what is there.
+        Ok(Self { storage, env: self.env.clone(), keys: Arc::clone(&self.keys), config, suite, salts, cache: None })
     }
 
     /// Why no repository can be opened in a storage without a config object: there is none, or it has lost its config.
@@ -75,7 +78,10 @@ impl Repository {
         suite: Suite,
     ) -> Self {
         let salts = SaltSource::new(Arc::clone(&env.entropy), Arc::clone(&env.clock), &env.process());
-        Self { storage, env, keys: Arc::new(keys), config, suite, salts }
+        let open =
+            |place| Cache::open(place, &config.repository, Arc::clone(&env.clock)).map_err(|error| error.to_string());
+        let cache = env.cache.as_ref().map(open);
+        Self { storage, env, keys: Arc::new(keys), config, suite, salts, cache }
     }
 
     /// Where its objects are.
@@ -113,6 +119,25 @@ impl Repository {
     #[must_use]
     pub fn suite(&self) -> Suite {
         self.suite
+    }
+
+    /// Where objects of it are kept on this host, or why they are not; `None` where that was not asked for.
+    #[must_use]
+    pub fn cache(&self) -> Option<&Result<Cache, String>> {
+        self.cache.as_ref()
+    }
+
+    /// An object, from the cache or from the storage; `verify` makes something of it.
+    pub(super) fn cached<T>(
+        &self,
+        key: &str,
+        fetch: impl FnOnce() -> Result<Bytes, RepoError>,
+        verify: impl Fn(&Bytes) -> Result<T, RepoError>,
+    ) -> Result<T, RepoError> {
+        match &self.cache {
+            Some(Ok(cache)) => cache.through(key, fetch, verify),
+            _ => verify(&fetch()?),
+        }
     }
 
     pub(super) fn salts(&self) -> &SaltSource {

@@ -120,7 +120,7 @@ impl SnapshotList {
 
 /// Reads one snapshot, forgotten or not.
 pub(super) fn open_snapshot(repository: &Repository, name: &ObjectName) -> Result<NamedSnapshot, RepoError> {
-    let bytes = object::load_record(&**repository.storage(), name)?;
+    let bytes = object::load_cached(repository, name, RECORD_LEN_MAX)?;
     let record = object::open_record(repository.keys(), name, &bytes, Class::Snapshot)?;
     let snapshot = Snapshot::from_bytes(&record).map_err(|error| RepoError::format(name, &error))?;
     let hash = name.hash().ok_or_else(|| RepoError::damaged(name, "it is not named by a hash"))?;

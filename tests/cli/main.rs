@@ -5,6 +5,7 @@
 mod backup;
 mod bad_input;
 mod bench;
+mod cache;
 mod check;
 mod demo;
 mod hostile;

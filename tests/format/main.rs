@@ -21,6 +21,7 @@ fn fixed_world(seed: u64) -> Environment {
         entropy: Arc::new(SeededEntropy::new(seed)),
         host: Host { name: "golden".into(), machine: "0".into(), boot: "1".into(), pid: 2, started: 3, namespace: 4 },
         scratch: None,
+        cache: None,
     }
 }
 
