@@ -229,7 +229,9 @@ fn set_aside(work: &Work<'_>, survey: &Survey, report: &mut RepairReport) {
     };
     let mut done = HashSet::new();
     for damage in &survey.report.damage {
-        let concerns = |name: &ObjectName| folders.contains(&name.folder()) || is_loose(name);
+        // What a damaged record of a settled lease said is lost: then its snapshots count, and what they lack is marked.
+        let is_settled = |name: &ObjectName| name.folder() == Folder::Leases && name.base().ends_with("-honoured");
+        let concerns = |name: &ObjectName| folders.contains(&name.folder()) || is_loose(name) || is_settled(name);
         let Some(name) = parse(&damage.object).filter(concerns) else { continue };
         if !done.insert(name.clone()) {
             continue;

@@ -8,7 +8,7 @@ use crate::base::entropy::Entropy;
 use crate::base::meter::Meter;
 use crate::format::limits::{HEADER_LEN, LEASE_LEN_MAX, PACK_ALIGN, RECORD_LEN_MAX};
 use crate::format::{Census, Class, FormatError, Header, Honoured, Lease, TAIL_LEN};
-use crate::repo::RepoError;
+use crate::repo::{RepoError, without_sum};
 use crate::storage::{Folder, ObjectMeta, ObjectName, Storage, StorageError};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
@@ -211,12 +211,17 @@ fn clear(storage: &dyn Storage, name: &ObjectName, meter: &Meter) -> Result<Vec<
     }
     let bytes = storage.get(name).map_err(|error: StorageError| RepoError::from(error))?;
     Meter::add(&meter.bytes_done, length);
-    let read = match name {
-        _ if census => Census::from_bytes(&bytes).map(|_| ()),
-        _ if kept => Honoured::from_bytes(&bytes).map(|_| ()),
+    if name.base().ends_with("-void") {
         // An empty map, of which only the name counts.
-        _ if name.base().ends_with("-void") => Ok(()),
-        _ => Lease::from_bytes(&bytes).map(|_| ()),
+        return Ok(Vec::new());
+    }
+    let Ok(bytes) = without_sum(name, &bytes) else {
+        return Ok(vec!["its sum is not that of what is in it".to_owned()]);
+    };
+    let read = match name {
+        _ if census => Census::from_bytes(bytes).map(|_| ()),
+        _ if kept => Honoured::from_bytes(bytes).map(|_| ()),
+        _ => Lease::from_bytes(bytes).map(|_| ()),
     };
     Ok(read.err().map(|error| error.to_string()).into_iter().collect())
 }

@@ -173,8 +173,13 @@ fn undo_at_work(run: &Run<'_>, due: &[StandingMark], report: &mut PruneReport) -
     let storage = &**run.repository.storage();
     for (id, state) in leases(storage)?.into_iter().filter(|(_, state)| state.is_live()) {
         let Some(counter) = state.counter else { continue };
-        let Some(record) = lease(storage, &id, counter)? else { continue };
-        if record.operation != "undo" || due.iter().any(|mark| stood_still(mark, &id, counter)) {
+        // One that cannot be read may be that of an undo.
+        let may_undo = match lease(storage, &id, counter) {
+            Ok(record) => record.is_some_and(|record| record.operation == "undo"),
+            Err(error) if error.is_damage() => true,
+            Err(error) => return Err(error.into()),
+        };
+        if !may_undo || due.iter().any(|mark| stood_still(mark, &id, counter)) {
             continue;
         }
         if is_dead(run.repository, &id, &state)? {

@@ -1,10 +1,10 @@
 //! The lease of a writer: put before anything is listed, renewed while it works, ended when it is done
 //! (`repo-format.md`, chapter 12).
 
+use super::object::with_sum;
 use super::{RepoError, Repository};
 use crate::format::Lease;
 use crate::storage::{ObjectName, PutMode, Storage};
-use bytes::Bytes;
 use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -81,7 +81,7 @@ impl HeldLease {
             return Ok(());
         };
         let end = ObjectName::lease_end(&self.id);
-        let put = self.storage.put(&end, &[Bytes::from(lease.to_bytes())], PutMode::Keep);
+        let put = self.storage.put(&end, &[with_sum(&lease.to_bytes())], PutMode::Keep);
         if let Err(error) = put {
             // Where there is no room for it: a lease of which nothing is left has ended too.
             clear(&*self.storage, &self.id, &mut standing);
@@ -109,5 +109,5 @@ fn clear(storage: &dyn Storage, id: &[u8; 16], standing: &mut Vec<u64>) {
 
 fn put(storage: &dyn Storage, lease: &Lease) -> Result<(), RepoError> {
     let name = ObjectName::lease(&lease.id, lease.counter);
-    Ok(storage.put(&name, &[Bytes::from(lease.to_bytes())], PutMode::Keep)?)
+    Ok(storage.put(&name, &[with_sum(&lease.to_bytes())], PutMode::Keep)?)
 }

@@ -38,6 +38,7 @@ pub use init::{InitOptions, Initialized, init};
 pub use key_slots::{KeySlots, RemovedSlot, ReplacedSlots, SlotInfo, SlotState};
 pub use lease::HeldLease;
 pub use marks::{LeaseId, LeaseState, Marks, Settled, StandingMark, lease, leases};
+pub use object::without_sum;
 pub use repository::Repository;
 pub use seen::{Chain, Head, Seen, Vanished, gaps};
 pub use session::{Session, SessionOptions, Stored};

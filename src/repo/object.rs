@@ -34,6 +34,26 @@ pub(super) fn load_cached(repository: &Repository, name: &ObjectName, limit: u64
     })
 }
 
+/// Bytes of the sum behind a record in clear.
+const SUM_LEN: usize = 8;
+
+/// The bytes of an object that is in clear and not named by its hash: the record, and a sum over it.
+pub(super) fn with_sum(record: &[u8]) -> Bytes {
+    Bytes::from([record, &blake3::hash(record).as_bytes()[..SUM_LEN]].concat())
+}
+
+/// The record in the bytes of such an object.
+///
+/// # Errors
+/// When the sum is not that of the record.
+pub fn without_sum<'b>(name: &ObjectName, bytes: &'b [u8]) -> Result<&'b [u8], RepoError> {
+    let (record, sum) = bytes.split_at(bytes.len().saturating_sub(SUM_LEN));
+    if blake3::hash(record).as_bytes()[..SUM_LEN] != *sum {
+        return Err(RepoError::damaged(name, "its sum is not that of what is in it"));
+    }
+    Ok(record)
+}
+
 /// The header of an object, which must be of `class`.
 pub(super) fn header(name: &ObjectName, object: &[u8], class: Class) -> Result<Header, RepoError> {
     let header = Header::from_bytes(object).map_err(|error| RepoError::format(name, &error))?;

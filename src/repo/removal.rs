@@ -36,7 +36,7 @@ impl Repository {
         let hash = mark.hash().ok_or_else(|| RepoError::damaged(mark, "it is not named by a hash"))?;
         let seen = leases(&**self.storage())?.into_iter().filter(|(id, state)| state.is_live() && !own.contains(id));
         let census = Census { mark: hash, leases: seen.map(|(id, state)| (id, state.counter.unwrap_or(0))).collect() };
-        self.storage().put(&mark.census(), &[Bytes::from(census.to_bytes())], PutMode::Keep)?;
+        self.storage().put(&mark.census(), &[object::with_sum(&census.to_bytes())], PutMode::Keep)?;
         Ok(census.leases.len())
     }
 
@@ -57,7 +57,7 @@ impl Repository {
         }
         let honoured = Honoured { lease: *lease, snapshots };
         let name = ObjectName::lease_honoured(lease);
-        Ok(self.storage().put(&name, &[Bytes::from(honoured.to_bytes())], PutMode::Keep)?)
+        Ok(self.storage().put(&name, &[object::with_sum(&honoured.to_bytes())], PutMode::Keep)?)
     }
 
     /// Removes packs from the index: every index object that names one of them is replaced by one that does not. What is

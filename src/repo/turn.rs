@@ -3,7 +3,8 @@
 use super::{HeldLease, LeaseId, LeaseState, RepoError, Repository, lease, leases};
 use crate::base::cancel::Cancel;
 use crate::base::host::start_of;
-use crate::storage::ObjectName;
+use crate::format::Lease;
+use crate::storage::{ObjectName, Storage};
 use std::time::Duration;
 
 /// Operations that exclude one another.
@@ -60,7 +61,7 @@ fn other(repository: &Repository, own: &LeaseId, grace: Duration) -> Result<Opti
     let storage = &**repository.storage();
     for (id, state) in leases(storage)?.into_iter().filter(|(id, state)| id != own && state.is_live()) {
         let Some(counter) = state.counter else { continue };
-        let Some(record) = lease(storage, &id, counter)? else { continue };
+        let Some(record) = readable(storage, &id, counter)? else { continue };
         if !EXCLUSIVE.contains(&record.operation.as_str()) || is_dead(repository, &id, &state)? {
             continue;
         }
@@ -76,13 +77,21 @@ fn other(repository: &Repository, own: &LeaseId, grace: Duration) -> Result<Opti
     Ok(None)
 }
 
+/// What a lease says of its holder; `None` when it is gone or damaged: then nothing is known of its holder.
+fn readable(storage: &dyn Storage, id: &LeaseId, counter: u64) -> Result<Option<Lease>, RepoError> {
+    match lease(storage, id, counter) {
+        Err(error) if error.is_damage() => Ok(None),
+        other => other,
+    }
+}
+
 /// Whether the holder of a lease is known to be gone: a process of this host, in the same namespace, that is no more.
 ///
 /// # Errors
 /// The storage, or a damaged lease.
 pub fn is_dead(repository: &Repository, id: &LeaseId, state: &LeaseState) -> Result<bool, RepoError> {
     let Some(counter) = state.counter else { return Ok(false) };
-    let Some(record) = lease(&**repository.storage(), id, counter)? else { return Ok(false) };
+    let Some(record) = readable(&**repository.storage(), id, counter)? else { return Ok(false) };
     let own = &repository.env().host;
     let here = record.boot == own.boot && record.namespace == own.namespace && record.host == own.name;
     // Without these nothing is known: what is not told apart could be another process.
@@ -96,7 +105,7 @@ pub fn is_dead(repository: &Repository, id: &LeaseId, state: &LeaseState) -> Res
 /// The storage, or a damaged lease.
 pub fn describe(repository: &Repository, id: &LeaseId, state: &LeaseState) -> Result<String, RepoError> {
     let record = match state.counter {
-        Some(counter) => lease(&**repository.storage(), id, counter)?,
+        Some(counter) => readable(&**repository.storage(), id, counter)?,
         None => None,
     };
     let short = crate::base::hex::encode(&id[..4]);

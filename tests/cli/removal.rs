@@ -167,7 +167,7 @@ fn without_a_grace_nobody_else_may_be_at_work() {
 fn prunes_killed_at_any_moment_beside_a_backup_lose_nothing() {
     let place = place(3);
     let mut random = 1_u64;
-    for round in 0..25 {
+    for round in 0..50 {
         let mut noise = vec![0; 150_000];
         blake3::Hasher::new().update(&[100 + round]).finalize_xof().fill(&mut noise);
         place.write("source/own", noise);

@@ -793,6 +793,9 @@ class Repository:
             found[name[:32]] = []
             try:
                 data, _ = self.read_file("leases/" + name, 0, MAX_RECORD)
+                data, total = data[:-8], data[-8:]
+                if blake3(data).digest()[:8] != total:
+                    raise Damaged("its sum is not that of what is in it")
                 honoured = check_record(cbor(data), HONOURED_RECORD)[1]
                 found[name[:32]] = [honoured[at:at + 32].hex() for at in range(0, len(honoured), 32)]
             except Damaged as e:

@@ -410,7 +410,8 @@ class RoundTrip(Case):
         path = os.path.join(self.repo, "leases", (b"L" * 16).hex() + "-honoured")
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as f:
-            f.write(record({0: b"L" * 16, 1: bytes.fromhex(honoured)}))
+            settled = record({0: b"L" * 16, 1: bytes.fromhex(honoured)})
+            f.write(settled + blake3(settled).digest()[:8])
         code, out, _ = self.run_reader("snapshots")
         self.assertEqual((code, len(out.splitlines())), (0, 3))
         self.assertIn(honoured[:12], out.decode())
