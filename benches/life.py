@@ -4,7 +4,7 @@ nightjar and with whichever of restic and borg are installed.
 
     benches/life.py SCRATCH [--gigabytes 5] [--nights 200] [--keep 20] [--tools nightjar,restic,borg]
 
-Prints wall time, CPU time and peak memory of each step, and what the repository takes. Standard library only.
+Prints wall time, CPU time and peak memory of each step, what the repository takes, and what prune writes. Standard library only.
 """
 import argparse
 import hashlib
@@ -59,7 +59,7 @@ def run(env, *command):
     _, status, usage = os.wait4(process.pid, 0)
     if os.waitstatus_to_exitcode(status) != 0:
         sys.exit(f"{' '.join(command)}: {error.decode(errors='replace')[-2000:]}")
-    return time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+    return time.monotonic() - began, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, usage.ru_oublock * 512 / 1e6
 
 
 def size(repo):
@@ -152,7 +152,7 @@ def main():
         if number:
             night(source, number)
         for tool in tools:
-            wall, cpu, peak = tool.backup(number)
+            wall, cpu, peak, _ = tool.backup(number)
             total = totals[tool.name]
             totals[tool.name] = [total[0] + wall, total[1] + cpu, max(total[2], peak)]
     print(f"{options.gigabytes} GiB, {options.nights} nights, {options.keep} kept")
@@ -165,7 +165,10 @@ def main():
     line("all backups", [totals[tool.name] for tool in tools])
     print(f"{'MB':<18}" + "".join(f"{size(tool.repo):>14.1f}{'':>16}" for tool in tools), flush=True)
     for step in ["snapshots", "restore one file", "check", "forget", "prune"]:
-        line(step, [tool.step(step, options.nights) for tool in tools])
+        figures = [tool.step(step, options.nights) for tool in tools]
+        line(step, figures)
+        if step == "prune":
+            print(f"{'MB written by it':<18}" + "".join(f"{f[3]:>14.1f}{'':>16}" for f in figures), flush=True)
     print(f"{'MB':<18}" + "".join(f"{size(tool.repo):>14.1f}{'':>16}" for tool in tools), flush=True)
     for step in ["check, all data", "scrub"]:
         line(step, [tool.step(step, options.nights) if step in tool.steps else None for tool in tools])

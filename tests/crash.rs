@@ -28,8 +28,9 @@ use nightjar::repo::{
     TreeReader, init,
 };
 use nightjar::restore::{RestoreRequest, restore, select};
-use nightjar::storage::{FaultStorage, MemoryStorage, Moment, Storage, StorageFault, Verb};
+use nightjar::storage::{FaultStorage, Folder, MemoryStorage, Moment, ObjectMeta, Storage, StorageFault, Verb};
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -122,6 +123,17 @@ fn make_source(path: &Path, seed: u64, large: usize) -> Contents {
         std::fs::write(name, bytes).unwrap();
     }
     contents
+}
+
+/// How many objects stand in a folder.
+fn count(storage: &Arc<dyn Storage>, folder: Folder) -> usize {
+    let mut number = 0;
+    let mut see = |_: ObjectMeta| {
+        number += 1;
+        ControlFlow::Continue(())
+    };
+    storage.list(folder, &mut see).unwrap();
+    number
 }
 
 /// Contents of every file of every visible snapshot, oldest first; fails where anything is missing.

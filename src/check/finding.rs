@@ -89,6 +89,9 @@ pub enum CheckError {
     /// A signal asked to stop.
     #[error("signal {0} asked to stop")]
     Cancelled(usize),
+    /// What is to be repaired is no copy of the other repository.
+    #[error("it is of another repository")]
+    OtherRepository,
     /// The repository, or what it is compared with.
     #[error(transparent)]
     Repo(#[from] crate::repo::RepoError),

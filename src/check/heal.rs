@@ -1,14 +1,62 @@
 //! What is damaged or missing here and good in another copy of the repository, brought over bit for bit.
 
+use super::CheckError;
 use super::Damage;
 use super::pack::Shared;
 use super::repair::{RepairError, RepairReport, Work, parse};
-use super::survey::Survey;
-use crate::format::{ChunkId, Content, Extent, Node, PackKind, TreeChunk};
+use super::survey::{Survey, list};
+use crate::format::limits::HEADER_LEN;
+use crate::format::{ChunkId, Content, Extent, Header, Node, PackKind, TreeChunk};
 use crate::repo::{ChunkReader, Index, Marks, NamedSnapshot, RepoError, Repository, SnapshotList};
-use crate::storage::{Folder, ObjectName, PutMode};
+use crate::storage::{Folder, ObjectMeta, ObjectName, PutMode, Storage};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
+
+/// Brings over what a repository is opened with, configs and key slots, as far as they are missing or damaged in `storage`; with
+/// `apply`, else it only gives their names.
+///
+/// # Errors
+/// [`CheckError::OtherRepository`] when what is in `storage` is of another repository; either storage.
+pub fn restore_entrance(from: &Repository, storage: &dyn Storage, apply: bool) -> Result<Vec<ObjectName>, CheckError> {
+    let own = from.config().repository;
+    for folder in [Folder::Config, Folder::Snapshots, Folder::Index] {
+        for meta in list_or_nothing(storage, folder)? {
+            let front =
+                storage.get_range(&meta.name, 0..(HEADER_LEN as u64).min(meta.length)).map_err(RepoError::from)?;
+            if Header::from_bytes(&front).is_ok_and(|header| header.repository != own) {
+                return Err(CheckError::OtherRepository);
+            }
+        }
+    }
+    let mut fetched = Vec::new();
+    for folder in [Folder::Keys, Folder::Config] {
+        for meta in list(&**from.storage(), folder)? {
+            let whole = |bytes: &bytes::Bytes| meta.name.hash().is_some_and(|hash| blake3::hash(bytes) == hash);
+            if storage.get(&meta.name).is_ok_and(|bytes| whole(&bytes)) {
+                continue;
+            }
+            let bytes = from.storage().get(&meta.name).map_err(RepoError::from)?;
+            if !whole(&bytes) {
+                continue;
+            }
+            fetched.push(meta.name.clone());
+            if apply {
+                storage.prepare().map_err(RepoError::from)?;
+                // What is damaged of it opens nothing.
+                storage.delete(&meta.name).map_err(RepoError::from)?;
+                storage.put(&meta.name, &[bytes], PutMode::Keep).map_err(RepoError::from)?;
+            }
+        }
+    }
+    Ok(fetched)
+}
+
+fn list_or_nothing(storage: &dyn Storage, folder: Folder) -> Result<Vec<ObjectMeta>, CheckError> {
+    match list(storage, folder) {
+        Err(CheckError::Repo(error)) if error.is_not_found() => Ok(Vec::new()),
+        other => other,
+    }
+}
 
 /// Fetches what is damaged or missing from `from`, or says what would be fetched.
 pub(super) fn heal(

@@ -18,6 +18,7 @@ mod survey;
 mod verified;
 
 pub use finding::{CheckError, CheckReport, Damage, LOST_MAX, Lost};
+pub use heal::restore_entrance;
 pub use mend::Mended;
 pub use repair::{RepairError, RepairReport, RepairRequest, repair};
 pub use salvage::Salvaged;

@@ -11,6 +11,7 @@ use crate::base::meter::Meter;
 use crate::files::{Root, Selection};
 use crate::format::check_name;
 use crate::repo::{RepoError, Repository, SnapshotList, SnapshotRef};
+use crate::storage::Storage;
 use crate::ui::{Activity, Level, bytes, count, duration, escape, rate, ratio, several};
 use clap::ValueHint;
 use jiff::Timestamp;
@@ -222,6 +223,7 @@ fn plan(args: &Args) -> Result<(Plan, Vec<Vec<u8>>), CommandError> {
 fn open(args: &Args, context: &Context) -> Result<Arc<Repository>, CommandError> {
     let storage = context.storage()?;
     if args.init && !exists(&*storage)? {
+        context.check_no_place(storage.location())?;
         // Without a recovery key: what this prints may go into a log that others read.
         let made = init::make(&init::Args::defaults(true), context)?;
         return Ok(Arc::new(made.repository));

@@ -161,6 +161,11 @@ impl From<CheckError> for CommandError {
     fn from(error: CheckError) -> Self {
         match error {
             CheckError::Cancelled(signal) => Self::Interrupted(signal),
+            CheckError::OtherRepository => Self::failed(
+                "what `--from` names cannot be used",
+                "it is another repository than the one that is to be repaired",
+                "give the place of a copy; a copy has the same id, which `nightjar repo show` prints",
+            ),
             CheckError::Repo(error) => Self::Repo(error),
         }
     }

@@ -110,6 +110,7 @@ pub(super) fn make(args: &Args, context: &Context) -> Result<Initialized, Comman
     let options = options(args, || context.new_secret(), context)?;
     let place = storage.location().to_owned();
     let made = init(storage, context.environment.clone(), &options)?;
+    context.store_place(&made.repository);
     tell(&made, &place, context)?;
     if let Some(error) = &made.reserve {
         context.output.warn(&format!("no space is kept back for prunes on a full disk: {error}"));

@@ -78,7 +78,20 @@ impl Context {
         }
     }
 
-    fn store_place(&self, repository: &Repository) {
+    /// Refuses to make a repository unasked where this host knows of one that is gone.
+    pub(super) fn check_no_place(&self, location: &str) -> Result<(), CommandError> {
+        let file = self.place_file(location);
+        let known = file.and_then(|file| memo::read(&file, PLACE, LIMIT).ok().flatten());
+        let Some(known) = known else { return Ok(()) };
+        Err(CommandError::damage(
+            format!("the repository that was at `{}` is gone, and no other was made", clean(location)),
+            format!("this host has seen repository {} there", hex::encode(&known)),
+            "look whether the right disk is mounted; if a new one is meant to be, make it with `nightjar init`",
+        ))
+    }
+
+    /// Remembers which repository is at its place.
+    pub(super) fn store_place(&self, repository: &Repository) {
         let Some(file) = self.place_file(repository.storage().location()) else { return };
         if let Err(error) = memo::write(&file, PLACE, &repository.config().repository) {
             let file = file.display();

@@ -6,8 +6,8 @@ use super::quantity::parse_duration;
 use super::verified::{self, Depth};
 use super::{CommandError, Context, Exit, Location, work};
 use crate::base::hex;
-use crate::check::{RepairError, RepairReport, RepairRequest, Salvaged, Sample, Subset, repair};
-use crate::repo::Repository;
+use crate::check::{RepairError, RepairReport, RepairRequest, Salvaged, Sample, Subset, repair, restore_entrance};
+use crate::repo::{RepoError, Repository};
 use crate::ui::{Activity, bytes, count, several};
 use serde_json::{Value, json};
 use std::ffi::OsString;
@@ -42,7 +42,17 @@ pub struct Args {
 /// # Errors
 /// When it was stopped, a prune is at work, or the storage failed.
 pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
-    let repository = context.open_itself()?;
+    let repository = match (context.open_itself(), &args.from) {
+        (Err(CommandError::Repo(error)), Some(place))
+            if error.is_damage() || matches!(error, RepoError::WrongSecret) =>
+        {
+            match entrance(args, place, error, context)? {
+                Some(repository) => repository,
+                None => return Ok(Exit::Damage),
+            }
+        }
+        (opened, _) => opened?,
+    };
     let from = args.from.as_ref().map(|place| other(place, &repository, context)).transpose()?;
     let subset = args.read_data_subset.or(args.read_data.then_some(Subset::All));
     let request = RepairRequest {
@@ -73,6 +83,33 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     })
 }
 
+/// The repository, after the configs and key slots that it has lost were fetched from another copy; `None` when that is only
+/// said.
+fn entrance(
+    args: &Args,
+    place: &OsString,
+    error: RepoError,
+    context: &Context,
+) -> Result<Option<Arc<Repository>>, CommandError> {
+    let from = Repository::open(Location::parse(place)?.storage(), context.environment.clone(), &context.secret()?)?;
+    let fetched = restore_entrance(&from, &*context.storage()?, args.apply)?;
+    if fetched.is_empty() {
+        // The copy has no more than is here.
+        return Err(error.into());
+    }
+    context.output.warn(&error.to_string());
+    let would = if args.apply { "" } else { "would be " };
+    for name in &fetched {
+        context.output.line(&format!("fetched     `{name}` {would}fetched from the other copy"))?;
+    }
+    if args.apply {
+        return context.open_itself().map(Some);
+    }
+    context.output.line("result      nothing was changed; `--apply` does it, and then looks at the rest")?;
+    context.output.flush()?;
+    Ok(None)
+}
+
 /// The other copy, opened with the keys of this one.
 fn other(place: &OsString, repository: &Repository, context: &Context) -> Result<Arc<Repository>, CommandError> {
     let location = Location::parse(place)?;
@@ -85,7 +122,7 @@ fn other(place: &OsString, repository: &Repository, context: &Context) -> Result
     }
     let storage = location.storage();
     let opened = repository.at(storage).map_err(|error| {
-        if error.is_damage() || matches!(error, crate::repo::RepoError::NoRepository(_)) {
+        if error.is_damage() || matches!(error, RepoError::NoRepository(_)) {
             return CommandError::failed(
                 "what `--from` names cannot be used",
                 format!("it is no readable copy of this repository: {error}"),

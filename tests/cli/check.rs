@@ -1,6 +1,6 @@
 //! The verbs `check`, `scrub` and `repair`.
 
-use super::{Ended, Place, of_type};
+use super::{Ended, Place, copy_folder as copy, of_type};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -44,17 +44,6 @@ fn data_pack(place: &Place) -> PathBuf {
 fn object_of(path: &Path) -> String {
     let name = path.file_name().unwrap().to_str().unwrap();
     format!("packs/{}/{name}", &name[..2])
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let (path, name) = {
-            let e = entry.unwrap();
-            (e.path(), e.file_name())
-        };
-        if path.is_dir() { copy(&path, &to.join(name)) } else { _ = fs::copy(&path, to.join(name)).unwrap() }
-    }
 }
 
 fn restores_whole(place: &Place, snapshot: &str, files: &[&str]) {
@@ -153,6 +142,35 @@ fn another_copy_gives_back_what_is_damaged_and_missing() {
     place.run(&["repair", "--from", "other"]).code(1);
     place.run(&["repair", "--from", "nowhere"]).code(1);
     place.run(&["repair", "--from", "repo"]).code(2);
+}
+
+#[test]
+fn a_repository_that_has_lost_its_config_and_its_keys_gets_them_back_from_another_copy() {
+    let place = place();
+    copy(&place.repo(), &place.path("copy"));
+    let lose = |folder: &str| {
+        for path in place.objects(folder) {
+            fs::remove_file(path).unwrap();
+        }
+    };
+    for folders in [&["config"][..], &["keys"], &["config", "keys", "index"]] {
+        for folder in folders {
+            lose(folder);
+        }
+        let planned = place.run(&["repair", "--from", "copy"]).code(4);
+        assert!(planned.out().contains("would be fetched"), "{}", planned.out());
+        let done = place.run(&["repair", "--from", "copy", "--apply"]).code(0);
+        assert!(done.out().contains("fetched     `"), "{}", done.out());
+        place.run(&["check", "--read-data"]).code(0);
+    }
+    // Nothing of another repository comes in, and a wrong password stays wrong.
+    place.run(&["--repo", "other", "init", "--no-recovery-key"]).code(0);
+    lose("config");
+    place.run(&["repair", "--from", "other", "--apply"]).code(1);
+    assert!(place.objects("config").is_empty());
+    place.run(&["repair", "--from", "copy", "--apply"]).code(0);
+    let mut wrong = place.command(&["repair", "--from", "copy", "--apply"]);
+    Ended(wrong.env("NIGHTJAR_PASSWORD", "wrong").output().unwrap()).code(12);
 }
 
 #[test]

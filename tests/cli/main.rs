@@ -146,6 +146,18 @@ fn remove_deep(top: &Path) {
     assert!(std::process::Command::new("rm").arg("-rf").arg(top).status().unwrap().success());
 }
 
+/// Copies a folder with all that is in it.
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (path, name) = {
+            let e = entry.unwrap();
+            (e.path(), e.file_name())
+        };
+        if path.is_dir() { copy_folder(&path, &to.join(name)) } else { _ = fs::copy(&path, to.join(name)).unwrap() }
+    }
+}
+
 /// A run that has ended.
 struct Ended(Output);
 

@@ -1,20 +1,8 @@
 //! What this host remembers of a repository: one that went back, lost snapshots or was replaced is noticed.
 
-use super::{Place, files_below, of_type};
+use super::{Place, copy_folder as copy, of_type};
 use std::fs;
-use std::path::Path;
 use std::process::Stdio;
-
-fn copy(from: &Path, to: &Path) {
-    for path in files_below(from) {
-        let target = to.join(path.strip_prefix(from).unwrap());
-        fs::create_dir_all(target.parent().unwrap()).unwrap();
-        fs::copy(path, target).unwrap();
-    }
-    for folder in ["snapshots", "marks", "forgotten", "leases", "census", "index", "packs", "keys", "config"] {
-        fs::create_dir_all(to.join(folder)).unwrap();
-    }
-}
 
 fn swap(place: &Place, other: &str) {
     fs::rename(place.repo(), place.path("aside")).unwrap();
@@ -67,6 +55,13 @@ fn another_repository_at_the_same_place_is_refused_before_anything_is_done() {
     assert_eq!(place.objects(""), objects);
     place.run(&["repo", "accept"]).code(0);
     place.run(&["backup", "source"]).code(0);
+    // A new one that is made on purpose is no surprise; one that a backup would make in its place is none of its business.
+    fs::remove_dir_all(place.repo()).unwrap();
+    let told = place.run(&["backup", "--init", "source"]).code(4).err();
+    assert!(told.contains("is gone, and no other was made"), "{told}");
+    assert!(!place.repo().exists());
+    place.run(&["init", "--no-recovery-key"]).code(0);
+    place.run(&["backup", "--init", "source"]).code(0);
     // The real one comes back.
     fs::remove_dir_all(place.repo()).unwrap();
     fs::rename(place.path("aside"), place.repo()).unwrap();

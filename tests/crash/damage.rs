@@ -9,9 +9,8 @@ use nightjar::check::{
 };
 use nightjar::crypto::RecoveryKey;
 use nightjar::prune::{PruneRequest, prune};
-use nightjar::storage::{Folder, ObjectMeta, ObjectName, PutMode};
+use nightjar::storage::{ObjectName, PutMode};
 use std::collections::BTreeSet;
-use std::ops::ControlFlow;
 
 const ALL: Sample = Sample { subset: Subset::All, every: None };
 

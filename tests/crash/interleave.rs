@@ -5,9 +5,9 @@ use super::*;
 use bytes::Bytes;
 use nightjar::base::clock::ManualClock;
 use nightjar::prune::{PruneRequest, prune};
-use nightjar::storage::{Capabilities, Folder, ObjectMeta, ObjectName, PutMode, StorageError};
+use nightjar::storage::{Capabilities, ObjectName, PutMode, StorageError};
 use std::collections::VecDeque;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::SystemTime;

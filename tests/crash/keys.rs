@@ -3,8 +3,6 @@
 use super::hook::HookStorage;
 use super::*;
 use nightjar::repo::{KeySlots, ReplacedSlots, Settings};
-use nightjar::storage::{Folder, ObjectMeta};
-use std::ops::ControlFlow;
 
 const OLD: &str = "password";
 const NEW: &str = "another";
@@ -38,16 +36,6 @@ fn change(storage: &Arc<dyn Storage>, old: &str, new: &str) -> Result<ReplacedSl
 fn remove_own(storage: &Arc<dyn Storage>, text: &str) -> Result<(), RepoError> {
     let slots = slots(storage, text)?;
     slots.remove(slots.own().base()).map(|_| ())
-}
-
-fn count(storage: &Arc<dyn Storage>, folder: Folder) -> usize {
-    let mut number = 0;
-    let mut see = |_: ObjectMeta| {
-        number += 1;
-        ControlFlow::Continue(())
-    };
-    storage.list(folder, &mut see).unwrap();
-    number
 }
 
 /// A repository with these passwords, the first of them that of `init`, and without a recovery key.

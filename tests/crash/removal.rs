@@ -5,8 +5,6 @@ use super::hook::HookStorage;
 use super::*;
 use nightjar::base::clock::ManualClock;
 use nightjar::prune::{PruneError, PruneReport, PruneRequest, prune};
-use nightjar::storage::{Folder, ObjectMeta};
-use std::ops::ControlFlow;
 use std::slice;
 
 const GRACE: Duration = Duration::from_hours(24);
@@ -23,16 +21,6 @@ fn prune_at(storage: &Arc<dyn Storage>, nanos: i64) -> Result<PruneReport, Prune
     let engine = SoftwareEngine::new(1, 2).unwrap();
     let request = PruneRequest { grace: GRACE, wait: Duration::ZERO, max_unused: 0, max_repack: 1000, dry_run: false };
     prune(&repository, &engine, &request, &Cancel::new())
-}
-
-fn count(storage: &Arc<dyn Storage>, folder: Folder) -> usize {
-    let mut number = 0;
-    let mut see = |_: ObjectMeta| {
-        number += 1;
-        ControlFlow::Continue(())
-    };
-    storage.list(folder, &mut see).unwrap();
-    number
 }
 
 /// A repository with two snapshots that have half of their contents in common, and what they hold.
