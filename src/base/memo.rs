@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Reads what [`write`] wrote under the same magic; `None` where there is no file.
+/// Reads what [`write()`] wrote under the same magic; `None` where there is no file.
 ///
 /// # Errors
 /// When it cannot be read, has more than `limit` bytes, or is not what was written.
@@ -56,7 +56,7 @@ pub fn write(file: &Path, magic: &[u8; 8], body: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Holds off other processes that [`lock`] the same file, until it is dropped.
+/// Holds off other processes that [`lock()`] the same file, until it is dropped.
 ///
 /// # Errors
 /// As the file system says.
