@@ -260,7 +260,7 @@ struct Written<'s> {
 
 impl<'s> Written<'s> {
     fn of(snapshot: &'s Snapshot) -> Self {
-        if !snapshot.partial || snapshot.original.is_none() {
+        if !snapshot.is_mended() {
             return Self { paths: HashSet::new(), is_cut: false };
         }
         let paths = snapshot.failed.iter().map(|item| &item.path[..]).collect();

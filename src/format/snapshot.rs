@@ -170,6 +170,12 @@ impl Snapshot {
         map.finish()
     }
 
+    /// Whether a repair has put it in the place of one that had lost something; what is lost is then written down in it.
+    #[must_use]
+    pub fn is_mended(&self) -> bool {
+        self.partial && self.original.is_some()
+    }
+
     /// Cuts a list of paths to what a snapshot can hold.
     pub fn cut_paths(paths: &mut Vec<Vec<u8>>) {
         paths.retain(|path| path.len() <= TARGET_MAX);

@@ -15,7 +15,7 @@ pub use request::{PruneError, PruneReport, PruneRequest};
 
 use crate::base::cancel::Cancel;
 use crate::engine::Engine;
-use crate::format::{ChunkRecord, Mark, PackKind};
+use crate::format::{ChunkRecord, Mark, PackKind, Snapshot};
 use crate::repo::{
     ChunkReader, LeaseId, Marks, RepoError, Repository, Session, SessionOptions, Turn, describe, is_dead, leases,
     take_turn,
@@ -149,8 +149,16 @@ impl Run<'_> {
         if let Some(error) = list.damaged.first() {
             return Err(PruneError::Unreadable(error.to_string()));
         }
-        let roots = list.snapshots.iter().map(|named| named.snapshot.root).collect();
-        let live = self.live(&index, &roots)?;
+        let (mended, whole): (Vec<_>, Vec<_>) =
+            list.snapshots.iter().map(|named| &named.snapshot).partition(|snapshot| snapshot.is_mended());
+        let roots = |snapshots: Vec<&Snapshot>| snapshots.iter().map(|snapshot| snapshot.root).collect::<HashSet<_>>();
+        let mut live = self.live(&index, &roots(whole))?;
+        // What a repair has written down as lost is no news.
+        let missing = live.missing;
+        let mut reader = ChunkReader::new(self.repository, &index);
+        for root in roots(mended) {
+            live.add_tree(root, &mut reader, self.cancel)?;
+        }
         let mut plan = Plan::make(&index, &live, self.request, self.repository.config());
         let marked: HashSet<_> =
             Marks::load(self.repository)?.standing.iter().flat_map(|mark| mark.mark.packs.clone()).collect();
@@ -158,12 +166,12 @@ impl Run<'_> {
         let alone = !leases(&**self.repository.storage())?
             .iter()
             .any(|(id, state)| state.is_live() && *id != self.own && *id != session.lease());
-        if alone && live.missing == 0 {
+        if alone && missing == 0 {
             let known: HashSet<_> = index.pack_views().map(|pack| pack.name).collect();
             plan.leftovers =
                 listed.into_iter().filter(|(name, _)| !known.contains(name) && !marked.contains(name)).collect();
         }
-        plan.chunks_missing = live.missing;
+        plan.chunks_missing = missing;
         // What does not read back as it was would pass for not needed.
         index.check_sound()?;
         Ok((session, plan, live))

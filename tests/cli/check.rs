@@ -104,6 +104,7 @@ fn damage_in_a_pack_is_named_down_to_files_repaired_and_healed_by_the_next_backu
     assert!(known.out().contains("which a repair has written down"), "{}", known.out());
     place.run(&["scrub"]).code(0);
     assert!(place.run(&["snapshots"]).code(0).out().contains("partial"));
+    place.run(&["prune"]).code(0);
     place.run(&["restore", "latest", "-t", "back"]).code(4);
     fs::remove_dir_all(place.path("back")).unwrap();
     // The source still has it.
