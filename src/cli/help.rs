@@ -323,10 +323,11 @@ pub(super) const REPO_ACTIONS: &[(&str, &str)] = &[("show", REPO_SHOW), ("accept
 const REPO_ACCEPT: &str = "\
 This host remembers, in its state folder, which repository was at a place and the newest snapshot of each host and job in it. \
 When another repository is there, or snapshots have vanished that nobody has removed with `forget` and `prune`, commands \
-say so and end with 4; `forget` and `prune` then change nothing, and backups are made all the same. This takes it as it is.
+say so and end with 4; `forget` and `prune` then change nothing, and backups are made all the same. This takes it as it is; that a snapshot is missing \
+between two others is written down in the repository, for all hosts.
 
 EXIT STATUS
-  0 accepted; 10 no repository; 12 wrong password; 13 storage out of reach
+  0 accepted; 10 no repository; 12 wrong password; 13 storage out of reach or it refuses; 15 no space
 
 EXAMPLE
   nightjar --repo /srv/repo repo accept";

@@ -108,15 +108,12 @@ impl Context {
         }
         let missing = gaps(repository, list)?;
         for (named, before) in &missing {
-            self.output.warn(&format!(
-                "snapshot {} says that {} was before it, which is not there and was not removed on purpose",
-                named.short(),
-                hex::encode(&before[..4])
-            ));
+            self.output.warn(&in_between(named, before));
         }
         if vanished.is_empty() {
             self.remember(repository, &list.snapshots);
-        } else {
+        }
+        if !vanished.is_empty() || !missing.is_empty() {
             self.output.warn(
                 "the repository went back, or lost snapshots; if that is meant to be, `nightjar repo accept` takes it as it is",
             );
@@ -138,10 +135,22 @@ impl Context {
     /// Takes the repository as it is; gives what had vanished.
     pub(super) fn accept(&self, repository: &Repository, list: &SnapshotList) -> Result<Vec<String>, CommandError> {
         let vanished = self.seen(repository).vanished(repository, list)?;
+        let missing = gaps(repository, list)?;
+        // A gap is seen by all hosts, so it is written down for all of them.
+        repository.accept_gaps(&missing.iter().map(|(_, before)| *before).collect::<Vec<_>>())?;
         self.store_place(repository);
         self.store(repository, &Seen::of(&list.snapshots), true);
-        Ok(vanished.iter().map(in_words).collect())
+        let gaps = missing.iter().map(|(named, before)| in_between(named, before));
+        Ok(vanished.iter().map(in_words).chain(gaps).collect())
     }
+}
+
+fn in_between(named: &NamedSnapshot, before: &[u8; 32]) -> String {
+    let before = hex::encode(&before[..4]);
+    format!(
+        "snapshot {} says that {before} was before it, which is not there and was not removed on purpose",
+        named.short()
+    )
 }
 
 fn in_words(vanished: &Vanished) -> String {

@@ -3,6 +3,8 @@
 
 use super::{Marks, NamedSnapshot, RepoError, Repository, SnapshotList};
 use crate::base::hex;
+use crate::format::Mark;
+use crate::format::limits::MARK_NAMES_MAX;
 use std::collections::{BTreeMap, HashSet};
 
 /// Chains that are remembered of a repository.
@@ -204,6 +206,20 @@ pub fn gaps(repository: &Repository, list: &SnapshotList) -> Result<Vec<(NamedSn
         return Ok(Vec::new());
     }
     Ok(open(&known_names(repository, list)?))
+}
+
+impl Repository {
+    /// Writes down that these snapshots are gone and that somebody has seen it, so that nobody misses them any more.
+    ///
+    /// # Errors
+    /// The storage, or no randomness.
+    pub fn accept_gaps(&self, names: &[[u8; 32]]) -> Result<(), RepoError> {
+        for piece in names.chunks(MARK_NAMES_MAX) {
+            let created = self.env().now();
+            self.put_mark(&Mark { created, packs: Vec::new(), forgotten: Vec::new(), gone: piece.to_vec() })?;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

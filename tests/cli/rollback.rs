@@ -89,6 +89,20 @@ fn a_snapshot_that_vanished_leaves_a_gap_that_any_host_sees() {
     assert!(told.contains(&names[2][..8]), "{told}");
     fresh("one", &["snapshots"]).code(4);
     fresh("another", &["snapshots"]).code(0);
+    // A gap that somebody has accepted nobody misses any more.
+    place.run(&["repo", "accept"]).code(0);
+    place.run(&["backup", "source"]).code(0);
+    place.run(&["backup", "source"]).code(0);
+    let between = place.run(&["--json", "snapshots"]).code(0).json();
+    let all: Vec<_> = of_type(&between, "snapshot").iter().map(|s| s["id"].as_str().unwrap().to_owned()).collect();
+    fs::remove_file(place.repo().join("snapshots").join(&all[all.len() - 2])).unwrap();
+    fresh("third", &["check"]).code(4);
+    place.run(&["check"]).code(4);
+    let accepted = place.run(&["repo", "accept"]).code(0).out();
+    assert!(accepted.contains("was before it"), "{accepted}");
+    for state in ["third", "fourth"] {
+        fresh(state, &["check"]).code(0);
+    }
 }
 
 #[test]
