@@ -208,6 +208,8 @@ fn fetch(
     match work.repository.set_aside(name) {
         Ok(()) => {}
         Err(error) if error.is_not_found() => {}
+        // Without room for it nothing is taken away either.
+        Err(error) if error.is_full() => return Err(error.into()),
         // What cannot even be read is not worth keeping beside the good bytes.
         Err(_) => storage.delete(name).map_err(RepoError::from)?,
     }

@@ -318,18 +318,22 @@ fn end_leases(storage: &Arc<dyn Storage>) {
 fn a_full_storage_stops_a_repair_and_nothing_is_lost() {
     let source = tempfile::tempdir().unwrap();
     let (before, truth) = three_snapshots(source.path(), 5);
+    let good = before.snapshot();
     let storage: Arc<dyn Storage> = Arc::new(before.clone());
     let pack = names(&storage).into_iter().find(|meta| meta.name.folder() == Folder::Packs).unwrap().name;
     let mut bytes = storage.get(&pack).unwrap().to_vec();
     let last = bytes.len() - 1;
     bytes[last] ^= 1;
     replace(&storage, &pack, bytes);
+    let copy: Arc<dyn Storage> = Arc::new(good);
     for space in [0, 1_000, 10_000, 50_000, 100_000, 200_000] {
-        let faulty = FaultStorage::new(before.snapshot());
-        faulty.limit_space(Some(space));
-        let storage: Arc<dyn Storage> = Arc::new(faulty);
-        let _ = repaired(&storage, None, true);
-        assert!(restorable(&storage) == truth, "{space} bytes");
+        for from in [None, Some(&copy)] {
+            let faulty = FaultStorage::new(before.snapshot());
+            faulty.limit_space(Some(space));
+            let storage: Arc<dyn Storage> = Arc::new(faulty);
+            let _ = repaired(&storage, from, true);
+            assert!(restorable(&storage) == truth, "{space} bytes");
+        }
     }
     for verb in [Verb::Get, Verb::GetRange, Verb::Put, Verb::List, Verb::Head, Verb::Delete] {
         for nth in 1..40 {
