@@ -303,7 +303,7 @@ fn whatever_the_order_every_visible_snapshot_is_complete_and_every_acknowledged_
     }
     assert_eq!(orders.len(), 60, "every run goes its own way");
     let felt = [lost, swept, back, pauses];
-    assert!(felt.iter().all(|number| *number > 3), "lost leases, sweeps, undos, pauses: {felt:?}");
+    assert!(felt.iter().all(|number| *number > 1), "lost leases, sweeps, undos, pauses: {felt:?}");
 }
 
 #[test]
