@@ -223,7 +223,10 @@ fn plan(args: &Args) -> Result<(Plan, Vec<Vec<u8>>), CommandError> {
 fn open(args: &Args, context: &Context) -> Result<Arc<Repository>, CommandError> {
     let storage = context.storage()?;
     if args.init && !exists(&*storage)? {
-        context.check_no_place(storage.location())?;
+        // One that has lost its config is told as what it is when another is to be made.
+        if matches!(Repository::absence(&*storage), RepoError::NoRepository(_)) {
+            context.check_no_place(storage.location())?;
+        }
         // Without a recovery key: what this prints may go into a log that others read.
         let made = init::make(&init::Args::defaults(true), context)?;
         return Ok(Arc::new(made.repository));
