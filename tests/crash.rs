@@ -17,12 +17,14 @@ use nightjar::archive::{
     About, ArchiveError, BackupReport, BackupRequest, ParentChoice, Source, Stream, Watch, backup,
 };
 use nightjar::base::cancel::Cancel;
+use nightjar::base::clock::ManualClock;
 use nightjar::base::meter::Meter;
 use nightjar::codec::Compression;
 use nightjar::crypto::Secret;
 use nightjar::engine::SoftwareEngine;
 use nightjar::files::{Root, Selection};
 use nightjar::format::{ChunkSizes, Config, Content, Extent, Kdf, PackKind, Suite, Time};
+use nightjar::prune::{PruneError, PruneReport, PruneRequest, prune};
 use nightjar::repo::{
     ChunkReader, Environment, ExtentReader, Index, InitOptions, RepoError, Repository, SlotSecret, SnapshotList,
     TreeReader, init,
@@ -123,6 +125,25 @@ fn make_source(path: &Path, seed: u64, large: usize) -> Contents {
         std::fs::write(name, bytes).unwrap();
     }
     contents
+}
+
+/// A prune that copies and removes all it can, and waits for nobody.
+fn prune_request(grace: Duration) -> PruneRequest {
+    PruneRequest { grace, wait: Duration::ZERO, max_unused: 0, max_repack: 1000, dry_run: false }
+}
+
+/// Prunes at a time, in nanoseconds, with a grace of a day.
+fn prune_at(storage: &Arc<dyn Storage>, nanos: i64) -> Result<PruneReport, PruneError> {
+    let mut env = Environment { clock: Arc::new(ManualClock::at(nanos)), ..Environment::system() };
+    // A process that is gone when anybody looks: one that was cut is.
+    (env.host.pid, env.host.started) = (1 << 40, 1);
+    let repository = Arc::new(Repository::open(Arc::clone(storage), env, &secret())?);
+    prune_with(&repository, Duration::from_hours(24))
+}
+
+/// Prunes a repository that is open.
+fn prune_with(repository: &Arc<Repository>, grace: Duration) -> Result<PruneReport, PruneError> {
+    prune(repository, &SoftwareEngine::new(1, 2).unwrap(), &prune_request(grace), &Cancel::new())
 }
 
 /// How many objects stand in a folder.

@@ -68,13 +68,12 @@ pub(super) fn commit(
         statistics,
         failed: saved.failed,
         parent: run.parent,
-        shrunk_from: None,
+        shrunk_from: shrunk_from(run.known, about, statistics.files()).filter(|_| !about.accept_shrink),
         unchanged,
         damage: run.damage,
         notes: Vec::new(),
     };
     let skipped = unchanged && about.skip_if_unchanged;
-    report.shrunk_from = shrunk_from(run.known, about, statistics.files()).filter(|_| !about.accept_shrink);
     if !about.dry_run && !skipped {
         let writer = writer_id(&repository);
         let before = run.known.snapshots.iter().filter(|n| n.snapshot.writer == writer && n.snapshot.job == about.job);

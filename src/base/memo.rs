@@ -16,21 +16,19 @@ pub fn read(file: &Path, magic: &[u8; 8], limit: u64) -> io::Result<Option<Vec<u
     };
     let mut bytes = Vec::new();
     opened.take(limit + 1).read_to_end(&mut bytes)?;
-    let body = (bytes.len() as u64 <= limit).then(|| open(&bytes, magic)).flatten();
+    let body = (bytes.len() as u64 <= limit).then(|| open(&bytes, *magic)).flatten();
     body.map(|body| Some(body.to_vec())).ok_or_else(|| io::Error::other("it is damaged"))
 }
 
 /// What is inside the bytes of such a file.
-#[must_use]
-pub fn open<'b>(bytes: &'b [u8], magic: &[u8; 8]) -> Option<&'b [u8]> {
+fn open(bytes: &[u8], magic: [u8; 8]) -> Option<&[u8]> {
     let (sealed, sum) = bytes.split_last_chunk::<32>()?;
-    (blake3::hash(sealed) == *sum).then(|| sealed.strip_prefix(magic)).flatten()
+    (blake3::hash(sealed) == *sum).then(|| sealed.strip_prefix(&magic)).flatten()
 }
 
 /// The bytes of such a file.
-#[must_use]
-pub fn seal(magic: &[u8; 8], body: &[u8]) -> Vec<u8> {
-    let mut bytes = [magic, body].concat();
+fn seal(magic: [u8; 8], body: &[u8]) -> Vec<u8> {
+    let mut bytes = [&magic, body].concat();
     let sum = blake3::hash(&bytes);
     bytes.extend_from_slice(sum.as_bytes());
     bytes
@@ -46,7 +44,7 @@ pub fn write(file: &Path, magic: &[u8; 8], body: &[u8]) -> io::Result<()> {
     temporary.push(format!(".{}.tmp", std::process::id()));
     let written = (|| {
         let mut out = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&temporary)?;
-        out.write_all(&seal(magic, body))?;
+        out.write_all(&seal(*magic, body))?;
         out.sync_all()?;
         fs::rename(&temporary, file)
     })();

@@ -76,6 +76,12 @@ impl CheckReport {
         !self.damage.is_empty() || self.lost.iter().any(|lost| lost.is_certain && !lost.known)
     }
 
+    /// How many lost entries no repair has written down.
+    #[must_use]
+    pub fn news(&self) -> u64 {
+        self.lost.iter().filter(|lost| !lost.known).count() as u64 + self.lost_more
+    }
+
     /// Whether something could not be read this time.
     #[must_use]
     pub fn is_uncertain(&self) -> bool {

@@ -1,14 +1,15 @@
 //! What is damaged or missing here and good in another copy of the repository, brought over bit for bit.
 
-use super::CheckError;
-use super::Damage;
 use super::pack::Shared;
-use super::repair::{RepairError, RepairReport, Work, parse};
-use super::survey::{Survey, list};
+use super::repair::{RepairError, RepairReport, Work};
+use super::survey::Survey;
+use super::{CheckError, Damage};
 use crate::format::limits::HEADER_LEN;
-use crate::format::{ChunkId, Content, Extent, Header, Node, PackKind, TreeChunk};
-use crate::repo::{ChunkReader, Index, Marks, NamedSnapshot, RepoError, Repository, SnapshotList};
-use crate::storage::{Folder, ObjectMeta, ObjectName, PutMode, Storage};
+use crate::format::{ChunkId, Header, PackKind, TreeChunk};
+use crate::repo::{
+    ChunkReader, Index, NamedSnapshot, RepoError, Repository, SnapshotList, accounted_for, list, list_if_there,
+};
+use crate::storage::{Folder, ObjectName, PutMode, Storage};
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ use std::sync::Arc;
 pub fn restore_entrance(from: &Repository, storage: &dyn Storage, apply: bool) -> Result<Vec<ObjectName>, CheckError> {
     let own = from.config().repository;
     for folder in [Folder::Config, Folder::Snapshots, Folder::Index] {
-        for meta in list_or_nothing(storage, folder)? {
+        for meta in list_if_there(storage, folder)? {
             let front =
                 storage.get_range(&meta.name, 0..(HEADER_LEN as u64).min(meta.length)).map_err(RepoError::from)?;
             if Header::from_bytes(&front).is_ok_and(|header| header.repository != own) {
@@ -31,12 +32,11 @@ pub fn restore_entrance(from: &Repository, storage: &dyn Storage, apply: bool) -
     let mut fetched = Vec::new();
     for folder in [Folder::Keys, Folder::Config] {
         for meta in list(&**from.storage(), folder)? {
-            let whole = |bytes: &bytes::Bytes| meta.name.hash().is_some_and(|hash| blake3::hash(bytes) == hash);
-            if storage.get(&meta.name).is_ok_and(|bytes| whole(&bytes)) {
+            if storage.get(&meta.name).is_ok_and(|bytes| meta.name.is_of(&bytes)) {
                 continue;
             }
             let bytes = from.storage().get(&meta.name).map_err(RepoError::from)?;
-            if !whole(&bytes) {
+            if !meta.name.is_of(&bytes) {
                 continue;
             }
             fetched.push(meta.name.clone());
@@ -51,13 +51,6 @@ pub fn restore_entrance(from: &Repository, storage: &dyn Storage, apply: bool) -
     Ok(fetched)
 }
 
-fn list_or_nothing(storage: &dyn Storage, folder: Folder) -> Result<Vec<ObjectMeta>, CheckError> {
-    match list(storage, folder) {
-        Err(CheckError::Repo(error)) if error.is_not_found() => Ok(Vec::new()),
-        other => other,
-    }
-}
-
 /// Fetches what is damaged or missing from `from`, or says what would be fetched.
 pub(super) fn heal(
     work: &Work<'_>,
@@ -67,12 +60,9 @@ pub(super) fn heal(
 ) -> Result<(), RepairError> {
     let theirs: Shared = (Arc::clone(from), Arc::new(Index::load(from)?));
     let snapshots = missing_snapshots(work.repository, survey, from)?;
-    let damaged: Vec<ObjectName> = survey.report.damage.iter().filter_map(|damage| parse(&damage.object)).collect();
-    let of = |folders: &[Folder]| -> Vec<ObjectName> {
-        damaged.iter().filter(|name| folders.contains(&name.folder())).cloned().collect()
-    };
+    let of = |folders: &'static [Folder]| damaged(survey).filter(|name| folders.contains(&name.folder()));
     let roots = survey.snapshots.snapshots.iter().chain(&snapshots).map(|named| named.snapshot.root);
-    let mut packs: BTreeSet<ObjectName> = of(&[Folder::Packs]).into_iter().collect();
+    let mut packs: BTreeSet<ObjectName> = of(&[Folder::Packs]).collect();
     packs.extend(wanted(work, survey, &theirs, roots.collect())?);
     // In write order: what is fetched may need what was fetched before it, and nothing else.
     let index = Arc::clone(&survey.ground.1);
@@ -94,7 +84,7 @@ pub(super) fn heal(
     }
     let named = |named: &NamedSnapshot| ObjectName::hashed(Folder::Snapshots, &named.name);
     let small = of(&[Folder::Config, Folder::Keys, Folder::Index, Folder::Snapshots, Folder::Forgotten]);
-    for name in small.into_iter().chain(snapshots.iter().map(named)) {
+    for name in small.chain(snapshots.iter().map(named)) {
         fetch(work, from, &name, report)?;
     }
     Ok(())
@@ -106,21 +96,20 @@ fn missing_snapshots(
     survey: &Survey,
     from: &Repository,
 ) -> Result<Vec<NamedSnapshot>, RepairError> {
-    let here = &survey.snapshots.snapshots;
-    let mut known: HashSet<[u8; 32]> = here.iter().map(|named| named.name).collect();
-    known.extend(here.iter().filter_map(|named| named.snapshot.original));
-    for named in repository.forgotten()?.snapshots {
-        known.extend([named.name].into_iter().chain(named.snapshot.original));
-    }
-    let marks = Marks::load(repository)?;
-    if !marks.damaged.is_empty() {
+    let damaged: Vec<ObjectName> = damaged(survey).collect();
+    if damaged.iter().any(|name| name.folder() == Folder::Marks) {
         // Which were removed on purpose cannot be known.
         return Ok(Vec::new());
     }
-    known.extend(marks.standing.iter().flat_map(|mark| mark.mark.gone.iter().chain(&mark.mark.forgotten)));
+    let mut known = accounted_for(repository, &survey.snapshots)?;
     // A damaged one is fetched under its name.
-    known.extend(survey.report.damage.iter().filter_map(|damage| parse(&damage.object)?.hash()));
+    known.extend(damaged.iter().filter_map(ObjectName::hash));
     Ok(SnapshotList::load(from)?.snapshots.into_iter().filter(|named| !known.contains(&named.name)).collect())
+}
+
+/// The objects that were found damaged or missing.
+fn damaged(survey: &Survey) -> impl Iterator<Item = ObjectName> + '_ {
+    survey.report.damage.iter().filter_map(|damage| ObjectName::from_path(&damage.object))
 }
 
 /// Packs of the other copy that hold what is needed here and cannot be had here.
@@ -148,36 +137,12 @@ fn wanted(
         let read = readers.iter_mut().find_map(|reader| reader.read(PackKind::Tree, &id).ok());
         // What neither can read stays lost.
         let Some(Ok(chunk)) = read.map(|bytes| TreeChunk::from_bytes(&bytes)) else { continue };
-        let mut data = |extents: &[Extent]| {
-            for extent in extents {
-                if let Extent::Chunk { id, length } = extent {
-                    want(PackKind::Data, id, Some(*length), &mut packs);
-                }
-            }
-        };
-        match chunk {
-            TreeChunk::Leaf(nodes) => {
-                for node in &nodes {
-                    pending.extend(below(node));
-                    if let Some(Content::Extents(extents)) = &node.content {
-                        data(extents);
-                    }
-                }
-            }
-            TreeChunk::Branch(below) => pending.extend(below.into_iter().map(|(_, id)| id)),
-            TreeChunk::ExtentLeaf(extents) => data(&extents),
-            TreeChunk::ExtentBranch(below) => pending.extend(below.into_iter().map(|(_, id)| id)),
-        }
+        chunk.references(
+            |tree| pending.push(tree),
+            |data, length| want(PackKind::Data, &data, Some(length), &mut packs),
+        );
     }
     Ok(packs)
-}
-
-fn below(node: &Node) -> impl Iterator<Item = ChunkId> {
-    let list = match &node.content {
-        Some(Content::Nested(id)) => Some(*id),
-        _ => None,
-    };
-    node.tree.into_iter().chain(list)
 }
 
 /// Brings one object over; says whether it is here now, or would be.
@@ -196,7 +161,7 @@ fn fetch(
         }
         Ok(bytes) => bytes,
     };
-    if name.hash().is_none_or(|hash| blake3::hash(&bytes) != hash) {
+    if !name.is_of(&bytes) {
         report.unfetched.push(Damage::new(name, "it is damaged in the other copy too"));
         return Ok(false);
     }

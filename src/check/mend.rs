@@ -2,10 +2,8 @@
 //! longer be listed left out; the original is forgotten, so that it can be brought back.
 
 use super::repair::{RepairError, RepairReport, Work};
-use super::structure::is_finding;
 use super::survey::Survey;
 use super::{CheckError, Lost};
-use crate::codec::Compression;
 use crate::format::{ChunkId, Content, FailedItem, Node};
 use crate::repo::{
     ChunkReader, DirectoryWriter, ExtentReader, NamedSnapshot, RepoError, Session, SessionOptions, TreeReader,
@@ -40,8 +38,7 @@ pub(super) fn mend(work: &Work<'_>, survey: &Survey, report: &mut RepairReport) 
         report.mended.extend(told.map(|(before, lost)| Mended { before, after: None, lost }));
         return Ok(());
     }
-    let compression = work.repository.config().compression.parse().unwrap_or(Compression::AUTO);
-    let options = SessionOptions { compression, uploads: 2, dry_run: false };
+    let options = SessionOptions::of(work.repository, false);
     let mut session = Session::start(work.repository, work.engine, options, "repair: marking snapshots")?;
     for (named, lost) in affected {
         work.watch.check()?;
@@ -126,7 +123,7 @@ fn rewrite(
                 None if is_listed(&node, reader)? => frame.writer.push(session, node)?,
                 None => frame.changed = true,
             },
-            Err(error) if is_finding(&error) && error.is_damage() => frame.changed = true,
+            Err(error) if error.is_damage() => frame.changed = true,
             Err(error) => return Err(error.into()),
             Ok(None) => {
                 let Some(Frame { id, writer, node, changed, .. }) = open.pop() else { continue };

@@ -187,10 +187,8 @@ impl Pack<'_, '_> {
             self.damaged("it has no room for a footer");
             return;
         }
-        if self.range(end..length, false).is_none() {
-            return;
-        }
-        match self.reader.repository.read_footer(&view.name, length) {
+        let Some(bytes) = self.range(end..length, false) else { return };
+        match self.reader.repository.open_footer(&view.name, length, &bytes) {
             Ok(own) => {
                 let index = self.reader.index;
                 let blocks = view.blocks.clone().map(|block| index.block_record(block));
@@ -200,6 +198,7 @@ impl Pack<'_, '_> {
                 }
             }
             Err(error) if error.is_damage() => self.damaged(format!("its footer: {error}")),
+            // Sealed by a newer program: nothing is wrong with it.
             Err(error) => self.verdict.unreadable.push(Damage::new(&self.name, error)),
         }
     }

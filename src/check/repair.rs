@@ -113,16 +113,14 @@ pub fn repair(
     verified: &mut Verified,
     watch: &Watch,
 ) -> Result<RepairReport, RepairError> {
-    let turn = if request.apply {
-        Some(take_turn(repository, "repair", (request.wait, request.grace), &watch.cancel)?)
+    let lease = if request.apply {
+        match take_turn(repository, "repair", (request.wait, request.grace), &watch.cancel)? {
+            Turn::Mine(lease) => Some(lease),
+            Turn::Busy(other) => return Err(RepairError::Busy(other)),
+            Turn::Cancelled(signal) => return Err(CheckError::Cancelled(signal).into()),
+        }
     } else {
         None
-    };
-    let lease = match turn {
-        Some(Turn::Busy(other)) => return Err(RepairError::Busy(other)),
-        Some(Turn::Cancelled(signal)) => return Err(CheckError::Cancelled(signal).into()),
-        Some(Turn::Mine(lease)) => Some(lease),
-        None => None,
     };
     if request.apply {
         // Repositories of before have no place for what is set aside.
@@ -232,7 +230,7 @@ fn set_aside(work: &Work<'_>, survey: &Survey, report: &mut RepairReport) {
         // What a damaged record of a settled lease said is lost: then its snapshots count, and what they lack is marked.
         let is_settled = |name: &ObjectName| name.folder() == Folder::Leases && name.base().ends_with("-honoured");
         let concerns = |name: &ObjectName| folders.contains(&name.folder()) || is_loose(name) || is_settled(name);
-        let Some(name) = parse(&damage.object).filter(concerns) else { continue };
+        let Some(name) = ObjectName::from_path(&damage.object).filter(concerns) else { continue };
         if !done.insert(name.clone()) {
             continue;
         }
@@ -255,14 +253,7 @@ fn set_aside(work: &Work<'_>, survey: &Survey, report: &mut RepairReport) {
 fn is_of_unknown_epoch(repository: &Repository, name: &ObjectName) -> bool {
     let Ok(bytes) = repository.storage().get(name) else { return false };
     let Ok(header) = Header::from_bytes(&bytes) else { return false };
-    let whole = name.hash().is_some_and(|hash| blake3::hash(&bytes) == hash);
-    whole && header.class != Class::KeySlot && matches!(repository.keys().find(&header), Err(KeyError::UnknownEpoch(_)))
-}
-
-/// The object that a line of a report names.
-pub(super) fn parse(object: &str) -> Option<ObjectName> {
-    let (folder, rest) = object.split_once('/')?;
-    let folder = Folder::ALL.into_iter().find(|one| one.as_str() == folder)?;
-    let base = rest.rsplit_once('/').map_or(rest, |(_, base)| base);
-    ObjectName::parse(folder, base).filter(|name| name.path() == object)
+    name.is_of(&bytes)
+        && header.class != Class::KeySlot
+        && matches!(repository.keys().find(&header), Err(KeyError::UnknownEpoch(_)))
 }

@@ -2,9 +2,7 @@
 
 use super::repair::{RepairError, RepairReport, Work};
 use super::survey::Survey;
-use crate::codec::Compression;
-use crate::format::PackKind;
-use crate::repo::{ChunkReader, PackView, RepoError, Session, SessionOptions};
+use crate::repo::{ChunkReader, Located, PackView, RepoError, Session, SessionOptions};
 use crate::storage::{Folder, ObjectName};
 
 /// A damaged pack, and what became of it.
@@ -28,8 +26,7 @@ pub(super) fn salvage(work: &Work<'_>, survey: &Survey, report: &mut RepairRepor
     if views.is_empty() {
         return Ok(false);
     }
-    let compression = repository.config().compression.parse().unwrap_or(Compression::AUTO);
-    let options = SessionOptions { compression, uploads: 2, dry_run: !work.apply };
+    let options = SessionOptions::of(repository, !work.apply);
     let mut session = Session::start(repository, work.engine, options, "repair: storing again")?;
     let mut reader = ChunkReader::new(repository, index);
     for view in &views {
@@ -75,15 +72,10 @@ fn pack(
         work.watch.check()?;
         for chunk in index.block_chunks(block) {
             // A good copy in a pack that stays is enough.
-            let stays = |kind: PackKind| {
-                let good = |place: &crate::repo::Located| {
-                    !survey.gaps.blocks.contains(&place.block)
-                        && !survey.gaps.copies.contains(&(place.block, place.start))
-                };
-                let mut places = index.locate_all(kind, &chunk.id);
-                places.any(|place| good(&place) && !survey.bad_packs.contains(&index.pack_name(place.block)))
+            let stays = |place: &Located| {
+                !survey.gaps.is_bad(place) && !survey.bad_packs.contains(&index.pack_name(place.block))
             };
-            if stays(view.kind) {
+            if index.locate_all(view.kind, &chunk.id).any(|place| stays(&place)) {
                 salvaged.chunks += 1;
                 continue;
             }

@@ -2,14 +2,13 @@
 
 use super::pack::on_threads;
 use super::sample::Candidate;
-use super::survey::list;
 use super::{CheckError, Damage, Sample, Verified, Watch};
 use crate::base::entropy::Entropy;
 use crate::base::meter::Meter;
 use crate::format::limits::{HEADER_LEN, LEASE_LEN_MAX, PACK_ALIGN, RECORD_LEN_MAX};
 use crate::format::{Census, Class, FormatError, Header, Honoured, Lease, TAIL_LEN};
-use crate::repo::{RepoError, without_sum};
-use crate::storage::{Folder, ObjectMeta, ObjectName, Storage, StorageError};
+use crate::repo::{RepoError, list, list_if_there, without_sum};
+use crate::storage::{Folder, ObjectMeta, ObjectName, Storage, StorageFault};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
@@ -54,11 +53,8 @@ pub fn scrub(
     };
     let (mut chosen, mut packs) = (Vec::new(), Vec::new());
     for folder in Folder::ALL {
-        let objects = match list(storage, folder) {
-            // A folder that no object was ever put into.
-            Err(CheckError::Repo(error)) if error.is_not_found() && folder != Folder::Packs => Vec::new(),
-            other => other?,
-        };
+        // Others are not there before an object is put into them.
+        let objects = if folder == Folder::Packs { list(storage, folder)? } else { list_if_there(storage, folder)? };
         report.objects += objects.len() as u64;
         report.bytes += objects.iter().map(|meta| meta.length).sum::<u64>();
         for what in objects {
@@ -77,21 +73,31 @@ pub fn scrub(
     read(storage, &chosen, own.as_ref(), watch, |meta, outcome| {
         report.objects_read += 1;
         report.bytes_read += meta.length;
-        match (outcome, meta.name.hash()) {
+        match (&outcome, meta.name.hash().filter(|name| names.contains(name))) {
             (Ok(reasons), Some(name)) if reasons.is_empty() => verified.note(name, now),
-            (Ok(reasons), _) => {
-                report.damage.extend(reasons.into_iter().map(|why| Damage::new(&meta.name, why)));
-                meta.name.hash().iter().for_each(|name| verified.forget(name));
-            }
-            // It was removed since it was listed.
-            (Err(error), _) if error.is_not_found() => {}
-            (Err(error), _) => report.unreadable.push(Damage::new(&meta.name, error)),
+            (Ok(_), Some(name)) => verified.forget(&name),
+            _ => {}
         }
+        sort(&meta.name, outcome, &mut report.damage, &mut report.unreadable);
     })?;
-    verified.retain(|name| names.contains(name));
     report.damage.sort();
     report.unreadable.sort();
     Ok(report)
+}
+
+/// Sorts what came of looking at an [`object`] into what is damaged and what could not be read.
+pub(super) fn sort(
+    name: &ObjectName,
+    outcome: Result<Vec<String>, RepoError>,
+    damage: &mut Vec<Damage>,
+    unreadable: &mut Vec<Damage>,
+) {
+    match outcome {
+        Ok(reasons) => damage.extend(reasons.into_iter().map(|reason| Damage::new(name, reason))),
+        // It was removed or replaced since it was listed.
+        Err(error) if error.is_not_found() => {}
+        Err(error) => unreadable.push(Damage::new(name, error)),
+    }
 }
 
 fn read(
@@ -120,7 +126,7 @@ fn repositories(storage: &dyn Storage) -> Result<Vec<[u8; 16]>, CheckError> {
     let mut found = Vec::new();
     for meta in list(storage, Folder::Config)? {
         let Ok(bytes) = storage.get(&meta.name) else { continue };
-        if meta.name.hash().is_some_and(|hash| blake3::hash(&bytes) == hash)
+        if meta.name.is_of(&bytes)
             && let Ok(header) = Header::from_bytes(&bytes)
         {
             found.push(header.repository);
@@ -146,7 +152,7 @@ pub(super) fn object(
     while at < meta.length {
         let end = (at + READ_LEN).min(meta.length);
         let piece = match storage.get_range(&meta.name, at..end) {
-            Err(error) if error.fault == crate::storage::StorageFault::ShortRead => {
+            Err(error) if error.fault == StorageFault::ShortRead => {
                 return Ok(vec![format!("it ends before its {} bytes", meta.length)]);
             }
             other => other?,
@@ -155,7 +161,8 @@ pub(super) fn object(
         if at == 0 {
             front = piece[..piece.len().min(HEADER_LEN)].to_vec();
         }
-        back.extend_from_slice(&piece);
+        // Only the last bytes are looked at again.
+        back.extend_from_slice(&piece[piece.len().saturating_sub(TAIL_LEN)..]);
         back.drain(..back.len().saturating_sub(TAIL_LEN));
         Meter::add(&meter.bytes_done, end - at);
         at = end;
@@ -209,7 +216,7 @@ fn clear(storage: &dyn Storage, name: &ObjectName, meter: &Meter) -> Result<Vec<
     if length > if census || kept { RECORD_LEN_MAX } else { LEASE_LEN_MAX } {
         return Ok(vec![format!("it has {length} bytes, which is more than such an object can have")]);
     }
-    let bytes = storage.get(name).map_err(|error: StorageError| RepoError::from(error))?;
+    let bytes = storage.get(name)?;
     Meter::add(&meter.bytes_done, length);
     if name.base().ends_with("-void") {
         // An empty map, of which only the name counts.

@@ -4,7 +4,7 @@ use super::pack::Shared;
 use super::{CheckError, Lost};
 use crate::base::cancel::Cancel;
 use crate::format::{ChunkId, Content, Extent, Node, PackKind, Snapshot};
-use crate::repo::{ChunkReader, ExtentReader, Index, NamedSnapshot, RepoError, TreeReader};
+use crate::repo::{ChunkReader, ChunkSet, ExtentReader, Index, Located, NamedSnapshot, RepoError, TreeReader};
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -33,6 +33,11 @@ impl Gaps {
         self.copies.extend(copies);
     }
 
+    /// Whether a copy of a chunk is damaged.
+    pub(super) fn is_bad(&self, place: &Located) -> bool {
+        self.blocks.contains(&place.block) || self.copies.contains(&(place.block, place.start))
+    }
+
     /// Whether a chunk of this length can be had, or why not.
     pub(super) fn look(&self, index: &Index, kind: PackKind, id: &ChunkId, length: Option<u32>) -> Result<(), Loss> {
         let mut bad: Option<Loss> = None;
@@ -42,7 +47,7 @@ impl Gaps {
                 format!("chunk {id} has {} bytes instead of {}", place.length, length.unwrap_or(0))
             } else if !is_certain {
                 format!("chunk {id} lies in `{}`, which cannot be read", index.block_place(place.block).pack)
-            } else if self.blocks.contains(&place.block) || self.copies.contains(&(place.block, place.start)) {
+            } else if self.is_bad(&place) {
                 format!("chunk {id} lies in `{}`, which is damaged", index.block_place(place.block).pack)
             } else {
                 return Ok(());
@@ -68,8 +73,8 @@ pub(super) struct Walk<'w> {
     ground: &'w Shared,
     gaps: &'w Gaps,
     cancel: &'w Cancel,
-    /// A bit for each chunk of the index: directories that were taken up.
-    seen: Vec<AtomicU64>,
+    /// Directories that were taken up.
+    seen: ChunkSet,
     /// Extent lists that were gone through, with the length they cover.
     lists: Mutex<HashMap<ChunkId, u64>>,
     queue: Mutex<Queue>,
@@ -88,12 +93,11 @@ struct Queue {
 
 impl<'w> Walk<'w> {
     pub(super) fn new(ground: &'w Shared, gaps: &'w Gaps, cancel: &'w Cancel) -> Self {
-        let (_, _, chunks) = ground.1.counts();
         Self {
             ground,
             gaps,
             cancel,
-            seen: (0..chunks.div_ceil(64)).map(|_| AtomicU64::new(0)).collect(),
+            seen: ChunkSet::new(&ground.1),
             lists: Mutex::default(),
             queue: Mutex::default(),
             ready: Condvar::new(),
@@ -124,15 +128,13 @@ impl<'w> Walk<'w> {
     }
 
     fn push(&self, id: ChunkId) {
-        match self.ground.1.ordinal(&id) {
+        match self.seen.insert(&id) {
             None => self.damaged.store(true, Ordering::Relaxed),
-            Some(n) => {
-                let bit = 1 << (n % 64);
-                if self.seen[n as usize / 64].fetch_or(bit, Ordering::Relaxed) & bit == 0 {
-                    self.lock().waiting.push(id);
-                    self.ready.notify_one();
-                }
+            Some(true) => {
+                self.lock().waiting.push(id);
+                self.ready.notify_one();
             }
+            Some(false) => {}
         }
     }
 
@@ -211,7 +213,7 @@ impl<'w> Walk<'w> {
 }
 
 /// Whether an error says something about what is stored; others end the check.
-pub(super) fn is_finding(error: &RepoError) -> bool {
+fn is_finding(error: &RepoError) -> bool {
     error.is_damage() || matches!(error, RepoError::Storage(_))
 }
 
@@ -244,8 +246,8 @@ pub(super) struct Naming<'n> {
     gaps: &'n Gaps,
     cancel: &'n Cancel,
     reader: ChunkReader,
-    /// For each chunk of the index a bit: directories below which nothing is lost.
-    whole: Vec<u64>,
+    /// Directories below which nothing is lost.
+    whole: ChunkSet,
     /// Snapshots that others stand for.
     replaced: HashSet<[u8; 32]>,
     tell: &'n mut dyn FnMut(Lost),
@@ -287,9 +289,8 @@ impl<'n> Naming<'n> {
         replaced: HashSet<[u8; 32]>,
         tell: &'n mut dyn FnMut(Lost),
     ) -> Self {
-        let (_, _, chunks) = ground.1.counts();
         let reader = ChunkReader::new(&ground.0, &ground.1);
-        Self { gaps, cancel, reader, whole: vec![0; chunks.div_ceil(64)], replaced, tell }
+        Self { gaps, cancel, reader, whole: ChunkSet::new(&ground.1), replaced, tell }
     }
 
     /// Names what is lost of one snapshot.
@@ -315,7 +316,7 @@ impl<'n> Naming<'n> {
                     path.push(b'/');
                     path.extend_from_slice(&node.name);
                     if let Some(tree) = node.tree {
-                        if !self.is_whole(&tree) {
+                        if !self.whole.contains(&tree) {
                             let path = path.len();
                             open.push(Frame { id: tree, tree: TreeReader::new(tree), path, lost: false });
                         }
@@ -331,7 +332,7 @@ impl<'n> Naming<'n> {
                     if done.lost {
                         open.last_mut().into_iter().for_each(|above| above.lost = true);
                     } else {
-                        self.set_whole(&done.id);
+                        self.whole.insert(&done.id);
                     }
                 }
                 Err(error) if is_finding(&error) => {
@@ -344,15 +345,5 @@ impl<'n> Naming<'n> {
             }
         }
         Ok(())
-    }
-
-    fn is_whole(&self, id: &ChunkId) -> bool {
-        self.reader.index().ordinal(id).is_some_and(|n| self.whole[n as usize / 64] & (1 << (n % 64)) != 0)
-    }
-
-    fn set_whole(&mut self, id: &ChunkId) {
-        if let Some(n) = self.reader.index().ordinal(id) {
-            self.whole[n as usize / 64] |= 1 << (n % 64);
-        }
     }
 }

@@ -7,10 +7,11 @@ use super::structure::{Gaps, Naming, Walk};
 use super::{CheckError, CheckReport, Damage, LOST_MAX, Lost, Sample, Verified, Watch, scrub};
 use crate::base::meter::Meter;
 use crate::format::limits::RECORD_LEN_MAX;
-use crate::repo::{Forgotten, Index, Marks, NamedSnapshot, PackView, RepoError, Repository, SnapshotList};
-use crate::storage::{Folder, ObjectMeta, ObjectName, Storage};
+use crate::repo::{
+    Forgotten, Index, Marks, NamedSnapshot, PackView, RepoError, Repository, SnapshotList, list, list_packs,
+};
+use crate::storage::{Folder, ObjectMeta, ObjectName};
 use std::collections::{HashMap, HashSet};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -42,6 +43,8 @@ impl Survey {
         for round in 1.. {
             let before = standing(repository)?;
             let mut survey = Self::look(repository, sample, verified, known, watch)?;
+            let index = before.iter().filter(|name| name.folder() == Folder::Index);
+            survey.report.index_objects = index.count() as u64;
             read = (read.0 + survey.report.packs_read, read.1 + survey.report.bytes_read);
             let bad = survey.report.is_damaged() || survey.report.is_uncertain();
             if !bad || round == ROUNDS || standing(repository)? == before {
@@ -172,15 +175,10 @@ impl Survey {
         let own = self.ground.0.config().repository;
         let each = |(name, outcome): ([u8; 32], Result<Vec<String>, RepoError>)| {
             let object = ObjectName::hashed(Folder::Packs, &name);
-            match outcome {
-                Ok(reasons) if reasons.is_empty() => {}
-                Ok(reasons) => {
-                    let damage = reasons.into_iter().map(|reason| Damage::new(&object, reason));
-                    known.note_loose(name, damage.collect());
-                }
-                // It was removed since it was listed.
-                Err(error) if error.is_not_found() => {}
-                Err(error) => self.report.unreadable.push(Damage::new(&object, error)),
+            let mut damage = Vec::new();
+            scrub::sort(&object, outcome, &mut damage, &mut self.report.unreadable);
+            if !damage.is_empty() {
+                known.note_loose(name, damage);
             }
         };
         if asked {
@@ -260,18 +258,14 @@ fn records(repository: &Repository, report: &mut CheckReport, watch: &Watch) -> 
                 report.damage.push(Damage::new(&meta.name, "it is longer than such an object can be"));
                 continue;
             }
-            match scrub::object(&**repository.storage(), &meta, Some(&repository.config().repository), &watch.meter) {
-                Ok(reasons) => report.damage.extend(reasons.into_iter().map(|why| Damage::new(&meta.name, why))),
-                // It was replaced since it was listed.
-                Err(error) if error.is_not_found() => {}
-                Err(error) => report.unreadable.push(Damage::new(&meta.name, error)),
-            }
+            let own = Some(&repository.config().repository);
+            let outcome = scrub::object(&**repository.storage(), &meta, own, &watch.meter);
+            scrub::sort(&meta.name, outcome, &mut report.damage, &mut report.unreadable);
         }
     }
     for error in Marks::load(repository)?.damaged {
         report.note(&error);
     }
-    report.index_objects = list(&**repository.storage(), Folder::Index)?.len() as u64;
     Ok(())
 }
 
@@ -284,17 +278,6 @@ fn standing(repository: &Repository) -> Result<Vec<ObjectName>, CheckError> {
     Ok(names)
 }
 
-pub(super) fn list(storage: &dyn Storage, folder: Folder) -> Result<Vec<ObjectMeta>, CheckError> {
-    let mut found = Vec::new();
-    let mut see = |meta| {
-        found.push(meta);
-        ControlFlow::Continue(())
-    };
-    storage.list(folder, &mut see).map_err(RepoError::from)?;
-    found.sort_by(|a: &ObjectMeta, b| a.name.cmp(&b.name));
-    Ok(found)
-}
-
 /// The index, and the packs that were there after it was read. A sweep takes packs off the index before it removes them,
 /// so a pack that is named and missing is looked for in the index of later, a few times.
 fn index_and_packs(repository: &Repository) -> Result<(Index, HashMap<[u8; 32], u64>), CheckError> {
@@ -302,10 +285,7 @@ fn index_and_packs(repository: &Repository) -> Result<(Index, HashMap<[u8; 32], 
     let mut round = 1;
     loop {
         let index = Index::load(repository)?;
-        let listed: HashMap<[u8; 32], u64> = list(&**repository.storage(), Folder::Packs)?
-            .into_iter()
-            .filter_map(|meta| Some((meta.name.hash()?, meta.length)))
-            .collect();
+        let listed = list_packs(&**repository.storage())?;
         if round == ROUNDS || index.pack_views().all(|view| listed.contains_key(&view.name)) {
             return Ok((index, listed));
         }

@@ -160,12 +160,17 @@ pub(super) fn state(variables: &Variables) -> Result<Option<PathBuf>, CommandErr
     if let Some(given) = filled(STATE_DIR, variables.state.as_ref())? {
         return Ok(Some(PathBuf::from(given)));
     }
-    let absolute = |path: &Option<OsString>| path.as_ref().map(PathBuf::from).filter(|path| path.is_absolute());
-    Ok(match absolute(&variables.state_home) {
-        Some(home) => Some(home.join("nightjar")),
-        None if rustix::process::geteuid().is_root() => Some(PathBuf::from("/var/lib/nightjar")),
-        None => absolute(&variables.home).map(|home| home.join(".local/state/nightjar")),
-    })
+    Ok(own_folder(variables, variables.state_home.as_ref(), "/var/lib", ".local/state"))
+}
+
+/// The folder of this program for one purpose: below what the variable says, for root in a folder of the system, else below the
+/// home folder.
+fn own_folder(variables: &Variables, base: Option<&OsString>, system: &str, below_home: &str) -> Option<PathBuf> {
+    let absolute = |path: Option<&OsString>| path.map(PathBuf::from).filter(|path| path.is_absolute());
+    let base = absolute(base)
+        .or_else(|| rustix::process::geteuid().is_root().then(|| PathBuf::from(system)))
+        .or_else(|| absolute(variables.home.as_ref()).map(|home| home.join(below_home)));
+    base.map(|base| base.join("nightjar"))
 }
 
 /// Where objects of repositories that are far away are kept.
@@ -183,13 +188,8 @@ pub(super) fn cache(global: &Global, variables: &Variables) -> Result<CacheSetti
 
 /// The folder for scratch files that are too large for memory; one on a disk, as temporary folders often are not.
 pub(super) fn scratch(variables: &Variables) -> PathBuf {
-    let absolute = |path: &Option<OsString>| path.as_ref().map(PathBuf::from).filter(|path| path.is_absolute());
-    match (absolute(&variables.cache_home), absolute(&variables.home)) {
-        (Some(cache), _) => cache.join("nightjar"),
-        (None, _) if rustix::process::geteuid().is_root() => PathBuf::from("/var/cache/nightjar"),
-        (None, Some(home)) => home.join(".cache/nightjar"),
-        (None, None) => variables.temporary.clone(),
-    }
+    let own = own_folder(variables, variables.cache_home.as_ref(), "/var/cache", ".cache");
+    own.unwrap_or_else(|| variables.temporary.clone())
 }
 
 /// Where blocks are compressed, and how an accelerator is found.

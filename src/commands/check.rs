@@ -117,7 +117,7 @@ fn tell(report: &CheckReport, context: &Context) -> Result<(), CommandError> {
         "snapshots   {}, and {} that can be brought back; {} in {}",
         count(report.snapshots),
         count(report.forgotten),
-        several(report.entries, "entry").replace("entrys", "entries"),
+        several(report.entries, "entry"),
         several(report.directories, "folder")
     ))?;
     output.line(&format!(
@@ -128,14 +128,13 @@ fn tell(report: &CheckReport, context: &Context) -> Result<(), CommandError> {
         count(report.packs_unknown)
     ))?;
     output.line(&format!("read        {} with {}", several(report.packs_read, "pack"), bytes(report.bytes_read)))?;
-    let lost = report.lost.iter().filter(|lost| !lost.known).count() as u64 + report.lost_more;
     output.line(&match report.is_damaged() {
         false if !report.is_uncertain() => "result      no damage".to_owned(),
         false => "result      no damage in what could be read, which is not all".to_owned(),
         true => format!(
             "result      {}, and {} of snapshots lost; see `nightjar repair`",
             several(report.damage.len() as u64, "damage"),
-            several(lost, "entry").replace("entrys", "entries")
+            several(report.news(), "entry")
         ),
     })?;
     output.record(&summary(report))?;
@@ -149,7 +148,7 @@ fn summary(report: &CheckReport) -> Value {
         "directories": report.directories, "entries": report.entries, "index_objects": report.index_objects,
         "packs": report.packs, "pack_bytes": report.pack_bytes, "packs_read": report.packs_read,
         "bytes_read": report.bytes_read, "packs_unknown": report.packs_unknown, "damaged": report.damage.len(),
-        "unreadable": report.unreadable.len(), "lost": report.lost.iter().filter(|lost| !lost.known).count() as u64 + report.lost_more,
+        "unreadable": report.unreadable.len(), "lost": report.news(),
         "lost_known": report.lost.iter().filter(|lost| lost.known).count(),
     }) {
         summary.extend(more);

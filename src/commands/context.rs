@@ -86,8 +86,9 @@ impl Context {
 
     /// The same, and all that is read comes from the repository itself.
     pub(super) fn open_itself(&self) -> Result<Arc<Repository>, CommandError> {
-        let repository = self.open()?;
-        Ok(Arc::new(repository.at(Arc::clone(repository.storage()))?))
+        let open =
+            |storage, env, secret: &Secret| Repository::open(storage, Environment { cache: None, ..env }, secret);
+        self.unlock(open, |repository| repository, true).map(Arc::new)
     }
 
     /// The same, whatever repository was at this place before.

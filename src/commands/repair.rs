@@ -1,6 +1,6 @@
 //! `nightjar repair`: do what can be done about damage.
 
-use super::check::{tell_damage, tell_lost, watch};
+use super::check::{exit, tell_damage, tell_lost, watch};
 use super::named::record;
 use super::quantity::parse_duration;
 use super::verified::{self, Depth};
@@ -76,11 +76,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Exit, CommandError> {
     let after = report.after.as_ref().unwrap_or(&report.before);
     // What is lost is said once by the exit code, when it is written down.
     let lost = report.is_needed() && after.lost.iter().any(|entry| !entry.forgotten);
-    Ok(match (after.is_damaged() || lost || !report.is_done(), after.is_uncertain()) {
-        (true, _) => Exit::Damage,
-        (false, true) => Exit::Storage,
-        (false, false) => Exit::Done,
-    })
+    Ok(exit(after.is_damaged() || lost || !report.is_done(), after.is_uncertain()))
 }
 
 /// The repository, after the configs and key slots that it has lost were fetched from another copy; `None` when that is only

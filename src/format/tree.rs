@@ -56,6 +56,32 @@ impl TreeChunk {
         map.finish()
     }
 
+    /// Calls `tree` for every tree chunk that this one names, and `data` for every data chunk, with its length.
+    pub fn references(&self, mut tree: impl FnMut(ChunkId), mut data: impl FnMut(ChunkId, u32)) {
+        let mut all = |extents: &[Extent]| {
+            for extent in extents {
+                if let Extent::Chunk { id, length } = extent {
+                    data(*id, *length);
+                }
+            }
+        };
+        match self {
+            Self::Leaf(nodes) => {
+                for node in nodes {
+                    node.tree.into_iter().for_each(&mut tree);
+                    match &node.content {
+                        None | Some(Content::Inline(_)) => {}
+                        Some(Content::Extents(extents)) => all(extents),
+                        Some(Content::Nested(id)) => tree(*id),
+                    }
+                }
+            }
+            Self::Branch(below) => below.iter().for_each(|(_, id)| tree(*id)),
+            Self::ExtentLeaf(extents) => all(extents),
+            Self::ExtentBranch(below) => below.iter().for_each(|(_, id)| tree(*id)),
+        }
+    }
+
     /// Reads a tree chunk and checks every rule that can be checked within it.
     ///
     /// # Errors

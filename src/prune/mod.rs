@@ -17,13 +17,12 @@ use crate::base::cancel::Cancel;
 use crate::engine::Engine;
 use crate::format::{ChunkRecord, Mark, PackKind, Snapshot};
 use crate::repo::{
-    ChunkReader, LeaseId, Marks, RepoError, Repository, Session, SessionOptions, Turn, describe, is_dead, leases,
+    ChunkReader, LeaseId, Marks, Repository, Session, SessionOptions, Turn, describe, is_dead, leases, list_packs,
     take_turn,
 };
-use crate::storage::{Folder, ObjectName};
+use crate::storage::ObjectName;
 use live::Live;
 use std::collections::HashSet;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 /// Prunes.
@@ -139,10 +138,9 @@ impl Run<'_> {
     }
 
     fn plan(&self, engine: &dyn Engine) -> Result<(Session, Plan, Live), PruneError> {
-        let compression = self.repository.config().compression.parse().unwrap_or(crate::codec::Compression::AUTO);
-        let options = SessionOptions { compression, uploads: 2, dry_run: self.request.dry_run };
+        let options = SessionOptions::of(self.repository, self.request.dry_run);
         // Listed before the index is read: what appears later is no leftover.
-        let listed = self.packs()?;
+        let listed = list_packs(&**self.repository.storage())?;
         let mut session = Session::start(self.repository, engine, options, "prune: copying")?;
         let index = Arc::clone(session.index());
         let list = session.take_snapshots();
@@ -170,21 +168,12 @@ impl Run<'_> {
             let known: HashSet<_> = index.pack_views().map(|pack| pack.name).collect();
             plan.leftovers =
                 listed.into_iter().filter(|(name, _)| !known.contains(name) && !marked.contains(name)).collect();
+            plan.leftovers.sort_unstable();
         }
         plan.chunks_missing = missing;
         // What does not read back as it was would pass for not needed.
         index.check_sound()?;
         Ok((session, plan, live))
-    }
-
-    fn packs(&self) -> Result<Vec<([u8; 32], u64)>, PruneError> {
-        let mut found = Vec::new();
-        let mut see = |meta: crate::storage::ObjectMeta| {
-            found.extend(meta.name.hash().map(|hash| (hash, meta.length)));
-            ControlFlow::Continue(())
-        };
-        self.repository.storage().list(Folder::Packs, &mut see).map_err(RepoError::from)?;
-        Ok(found)
     }
 
     /// Copies, then marks; gives the lease it copied under.

@@ -3,11 +3,10 @@
 use super::{PruneError, PruneReport, Run};
 use crate::format::{ChunkId, Mark};
 use crate::repo::{
-    Index, LeaseId, LeaseState, Marks, RepoError, SnapshotList, StandingMark, describe, is_dead, lease, leases,
+    Index, LeaseId, LeaseState, Marks, RepoError, SnapshotList, StandingMark, describe, is_dead, lease, leases, list,
 };
-use crate::storage::{Folder, ObjectMeta, ObjectName};
+use crate::storage::{Folder, ObjectName};
 use std::collections::{BTreeMap, HashSet};
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,22 +41,17 @@ enum Verdict {
 pub(super) fn sweep(run: &Run<'_>, report: &mut PruneReport) -> Result<(), PruneError> {
     let storage = &**run.repository.storage();
     // Listed before the marks: a mark stands before its census does.
-    let mut censuses = Vec::new();
-    let mut see = |meta: ObjectMeta| {
-        censuses.push(meta.name);
-        ControlFlow::Continue(())
-    };
-    storage.list(Folder::Census, &mut see).map_err(RepoError::from)?;
+    let censuses = list(storage, Folder::Census)?;
     let marks = Marks::load(run.repository)?;
     let stands = |census: &ObjectName| marks.standing.iter().any(|mark| mark.name.census() == *census);
-    for census in censuses.iter().filter(|census| !stands(census)) {
+    for census in censuses.iter().map(|meta| &meta.name).filter(|census| !stands(census)) {
         // A sweep ended between the mark and its census.
         storage.delete(census).map_err(RepoError::from)?;
     }
     for error in &marks.damaged {
         // Nobody can sweep by it. Until it is gone every writer has to store everything again.
         if let RepoError::Damaged { object, .. } = error
-            && let Some(name) = object.strip_prefix("marks/").and_then(|base| ObjectName::parse(Folder::Marks, base))
+            && let Some(name) = ObjectName::from_path(object).filter(|name| name.folder() == Folder::Marks)
         {
             storage.delete(&name).map_err(RepoError::from)?;
             report.notes.push(format!("{error}; it was removed, and what it named will be marked again"));

@@ -122,10 +122,7 @@ impl Index {
         loop {
             let index = Self::load(repository)?;
             // Listed after the index was read: a pack is put before any index object names it.
-            let there: HashMap<_, _> = object::list(&**repository.storage(), Folder::Packs)?
-                .into_iter()
-                .filter_map(|meta| Some((meta.name.hash()?, meta.length)))
-                .collect();
+            let there = object::list_packs(&**repository.storage())?;
             let is_lost = |pack: &&PackEntry| there.get(&pack.name) != Some(&u64::from(pack.length));
             let lost: HashSet<_> = index.packs.iter().filter(is_lost).map(|pack| pack.name).collect();
             if lost.is_empty() {
@@ -161,7 +158,7 @@ impl Index {
         let expected = usize::try_from(bytes / CHUNK_RECORD_LEN as u64).unwrap_or(0);
         index.chunks.expect(expected, repository.env().scratch.as_deref());
         let chunks = &index.chunks;
-        index.table.reserve(expected, |n| chunks.get(*n as usize).map_or(0, |record| hash(&record.id)));
+        index.table.reserve(expected, |n| hash_at(chunks, *n));
         for meta in listed {
             match load_one(repository, &meta) {
                 Err(error) if strict && error.is_not_found() => return Ok(None),
@@ -192,8 +189,7 @@ impl Index {
                 let place = small(self.chunks.len());
                 self.chunks.push(*chunk);
                 let chunks = &self.chunks;
-                let hash_of = |n: &u32| chunks.get(*n as usize).map_or(0, |record| hash(&record.id));
-                self.table.insert_unique(hash(&chunk.id), place, hash_of);
+                self.table.insert_unique(hash(&chunk.id), place, |n| hash_at(chunks, *n));
             }
         }
         let (name, header, length) = (pack.name, pack.header, pack.length);
@@ -398,6 +394,11 @@ pub(super) fn load_one(repository: &Repository, meta: &ObjectMeta) -> Result<Ind
 /// Ids are keyed hashes, so their first bytes serve as they are.
 fn hash(id: &ChunkId) -> u64 {
     u64::from_le_bytes([id.0[0], id.0[1], id.0[2], id.0[3], id.0[4], id.0[5], id.0[6], id.0[7]])
+}
+
+/// The hash of a chunk that is in the table, for when the table grows.
+fn hash_at(chunks: &Records, chunk: u32) -> u64 {
+    chunks.get(chunk as usize).map_or(0, |record| hash(&record.id))
 }
 
 fn small(number: usize) -> u32 {

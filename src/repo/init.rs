@@ -72,7 +72,7 @@ pub fn init(storage: Arc<dyn Storage>, env: Environment, options: &InitOptions) 
     objects.push((Folder::Config, configs::seal(&keys, &config, options.suite, salts.next(&[])?)));
     storage.prepare()?;
     put_all(&*storage, objects)?;
-    let repository = Repository::new(storage, env, keys, config, options.suite);
+    let repository = Repository::new(storage, env, Arc::new(keys), config, options.suite);
     // The repository is made: one that has no room for its reserve serves all the same.
     let reserve = repository.renew_reserve().err();
     Ok(Initialized { repository, recovery, reserve })

@@ -2,6 +2,7 @@
 
 mod cache;
 mod chunk_reader;
+mod chunk_set;
 mod configs;
 mod environment;
 mod error;
@@ -29,6 +30,7 @@ mod upload;
 
 pub use cache::{Cache, CachePlace, CacheUse, cache_size};
 pub use chunk_reader::{BlockPlace, ChunkReader, Located};
+pub use chunk_set::ChunkSet;
 pub use configs::{ChangedSettings, Settings};
 pub use environment::Environment;
 pub use error::RepoError;
@@ -38,9 +40,9 @@ pub use init::{InitOptions, Initialized, init};
 pub use key_slots::{KeySlots, RemovedSlot, ReplacedSlots, SlotInfo, SlotState};
 pub use lease::HeldLease;
 pub use marks::{LeaseId, LeaseState, Marks, Settled, StandingMark, lease, leases};
-pub use object::without_sum;
+pub use object::{list, list_if_there, list_packs, without_sum};
 pub use repository::Repository;
-pub use seen::{Chain, Head, Seen, Vanished, gaps};
+pub use seen::{Head, Seen, Vanished, accounted_for, gaps};
 pub use session::{Session, SessionOptions, Stored};
 pub use slots::SlotSecret;
 pub use snapshots::{NamedSnapshot, SnapshotList, SnapshotRef};

@@ -6,6 +6,7 @@ use crate::format::limits::{HEADER_LEN, RECORD_LEN_MAX};
 use crate::format::{Class, Header, Part};
 use crate::storage::{Folder, ObjectMeta, ObjectName, Storage};
 use bytes::Bytes;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 
 /// How often a folder is listed at most when objects vanish between the listing and the read.
@@ -18,7 +19,7 @@ pub(super) fn load(storage: &dyn Storage, name: &ObjectName, limit: u64) -> Resu
         return Err(RepoError::damaged(name, format!("it has {length} bytes, limit is {limit}")));
     }
     let bytes = storage.get(name)?;
-    if name.hash().is_some_and(|hash| blake3::hash(&bytes) != hash) {
+    if name.hash().is_some() && !name.is_of(&bytes) {
         return Err(RepoError::damaged(name, "its bytes do not have the hash that is its name"));
     }
     Ok(bytes)
@@ -29,8 +30,7 @@ pub(super) fn load_cached(repository: &Repository, name: &ObjectName, limit: u64
     let fetch = || load(&**repository.storage(), name, limit);
     let key = format!("{}-{}", name.folder().as_str(), name.base());
     repository.cached(&key, fetch, |bytes| {
-        let good = name.hash().is_none_or(|hash| blake3::hash(bytes) == hash);
-        if good { Ok(bytes.clone()) } else { Err(RepoError::damaged(name, "it is damaged")) }
+        if name.is_of(bytes) { Ok(bytes.clone()) } else { Err(RepoError::damaged(name, "it is damaged")) }
     })
 }
 
@@ -79,7 +79,10 @@ pub(super) fn open_record(
 }
 
 /// The names and lengths of all objects of a folder, sorted by name.
-pub(super) fn list(storage: &dyn Storage, folder: Folder) -> Result<Vec<ObjectMeta>, RepoError> {
+///
+/// # Errors
+/// The storage.
+pub fn list(storage: &dyn Storage, folder: Folder) -> Result<Vec<ObjectMeta>, RepoError> {
     let mut found = Vec::new();
     storage.list(folder, &mut |meta| {
         found.push(meta);
@@ -87,6 +90,26 @@ pub(super) fn list(storage: &dyn Storage, folder: Folder) -> Result<Vec<ObjectMe
     })?;
     found.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(found)
+}
+
+/// The same; nothing where the folder is not there.
+///
+/// # Errors
+/// As [`list`].
+pub fn list_if_there(storage: &dyn Storage, folder: Folder) -> Result<Vec<ObjectMeta>, RepoError> {
+    match list(storage, folder) {
+        Err(error) if error.is_not_found() => Ok(Vec::new()),
+        other => other,
+    }
+}
+
+/// Lengths of the packs that are there, by name.
+///
+/// # Errors
+/// As [`list`].
+pub fn list_packs(storage: &dyn Storage) -> Result<HashMap<[u8; 32], u64>, RepoError> {
+    let packs = list(storage, Folder::Packs)?.into_iter();
+    Ok(packs.filter_map(|meta| Some((meta.name.hash()?, meta.length))).collect())
 }
 
 /// An object that was listed, and its bytes or why there are none.
@@ -115,22 +138,14 @@ pub(super) fn load_all(
 
 /// The config objects; none where not even a place for them is.
 pub(super) fn configs(storage: &dyn Storage) -> Result<Vec<ObjectMeta>, RepoError> {
-    match list(storage, Folder::Config) {
-        Err(RepoError::Storage(error)) if error.is_not_found() => Ok(Vec::new()),
-        other => other,
-    }
+    list_if_there(storage, Folder::Config)
 }
 
 /// Whether snapshots or index objects stand where no config does: a repository that has lost it.
 pub(super) fn has_lost_config(storage: &dyn Storage) -> Result<bool, RepoError> {
     for folder in [Folder::Snapshots, Folder::Index] {
-        match list(storage, folder) {
-            Err(RepoError::Storage(error)) if error.is_not_found() => {}
-            found => {
-                if !found?.is_empty() {
-                    return Ok(true);
-                }
-            }
+        if !list_if_there(storage, folder)?.is_empty() {
+            return Ok(true);
         }
     }
     Ok(false)

@@ -44,7 +44,7 @@ impl Repository {
         let open = sealed.open(&keys)?;
         let newest = configs::in_force(&open);
         let (config, suite) = (newest.config.clone(), newest.suite);
-        Ok((Self::new(storage, env, keys, config, suite), slot, keyring))
+        Ok((Self::new(storage, env, Arc::new(keys), config, suite), slot, keyring))
     }
 
     /// The same repository in another place, opened with the keys of this one.
@@ -55,9 +55,9 @@ impl Repository {
         let open = SealedConfigs::load(&*storage)?.open(&self.keys)?;
         let newest = configs::in_force(&open);
         let (config, suite) = (newest.config.clone(), newest.suite);
-        let salts = SaltSource::new(Arc::clone(&self.env.entropy), Arc::clone(&self.env.clock), &self.env.process());
         // What is kept is of that place, and whoever looks at another wants to see what is there.
-        Ok(Self { storage, env: self.env.clone(), keys: Arc::clone(&self.keys), config, suite, salts, cache: None })
+        let env = Environment { cache: None, ..self.env.clone() };
+        Ok(Self::new(storage, env, Arc::clone(&self.keys), config, suite))
     }
 
     /// Why no repository can be opened in a storage without a config object: there is none, or it has lost its config.
@@ -73,7 +73,7 @@ impl Repository {
     pub(super) fn new(
         storage: Arc<dyn Storage>,
         env: Environment,
-        keys: KeyTable,
+        keys: Arc<KeyTable>,
         config: Config,
         suite: Suite,
     ) -> Self {
@@ -81,7 +81,7 @@ impl Repository {
         let open =
             |place| Cache::open(place, &config.repository, Arc::clone(&env.clock)).map_err(|error| error.to_string());
         let cache = env.cache.as_ref().map(open);
-        Self { storage, env, keys: Arc::new(keys), config, suite, salts, cache }
+        Self { storage, env, keys, config, suite, salts, cache }
     }
 
     /// Where its objects are.

@@ -2,7 +2,7 @@
 //! (`repo-format.md`, chapter 15).
 
 use super::{RepoError, Repository, object};
-use crate::storage::{Folder, ObjectName, PutMode, StorageFault};
+use crate::storage::{Folder, ObjectMeta, ObjectName, PutMode, StorageFault};
 use bytes::Bytes;
 
 /// One object of the reserve has at most this many bytes.
@@ -59,11 +59,8 @@ impl Repository {
         Ok(())
     }
 
-    fn reserve(&self) -> Result<Vec<crate::storage::ObjectMeta>, RepoError> {
-        match object::list(&**self.storage(), Folder::Reserve) {
-            // Repositories of before have none.
-            Err(error) if error.is_not_found() => Ok(Vec::new()),
-            other => other,
-        }
+    fn reserve(&self) -> Result<Vec<ObjectMeta>, RepoError> {
+        // Repositories of before have none.
+        object::list_if_there(&**self.storage(), Folder::Reserve)
     }
 }

@@ -2,9 +2,9 @@
 //! went back, or lost snapshots, is noticed.
 
 use super::{Marks, NamedSnapshot, RepoError, Repository, SnapshotList};
-use crate::base::hex;
 use crate::format::Mark;
 use crate::format::limits::MARK_NAMES_MAX;
+use crate::storage::ObjectName;
 use std::collections::{BTreeMap, HashSet};
 
 /// Chains that are remembered of a repository.
@@ -14,11 +14,10 @@ const TEXT_MAX: usize = 4_096;
 
 /// A chain of snapshots: those of one writer and job.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Chain {
-    /// The writer.
-    pub writer: [u8; 16],
-    /// The job, empty for none.
-    pub job: String,
+struct Chain {
+    writer: [u8; 16],
+    /// Empty for none.
+    job: String,
 }
 
 /// The newest snapshot of a chain.
@@ -92,7 +91,7 @@ impl Seen {
         if self.0.values().all(|head| present.contains(&head.name)) {
             return Ok(Vec::new());
         }
-        let known = known_names(repository, list)?;
+        let known = accounted_for(repository, list)?;
         let there = Self::of(&list.snapshots);
         let gone = self.0.iter().filter(|(_, head)| !known.contains(&head.name));
         let vanished = gone.map(|(chain, head)| Vanished {
@@ -172,7 +171,10 @@ fn cut(text: &str) -> String {
 
 /// Names of snapshots that are there, that can be brought back, that were removed on purpose, that others stand for, and
 /// that are damaged, which is said elsewhere.
-fn known_names(repository: &Repository, list: &SnapshotList) -> Result<HashSet<[u8; 32]>, RepoError> {
+///
+/// # Errors
+/// The storage.
+pub fn accounted_for(repository: &Repository, list: &SnapshotList) -> Result<HashSet<[u8; 32]>, RepoError> {
     let forgotten = repository.forgotten()?;
     let marks = Marks::load(repository)?;
     let mut names = HashSet::new();
@@ -186,7 +188,7 @@ fn known_names(repository: &Repository, list: &SnapshotList) -> Result<HashSet<[
             RepoError::Storage(error) => &error.object,
             _ => continue,
         };
-        names.extend(object.rsplit_once('/').and_then(|(_, base)| hex::decode::<32>(base)));
+        names.extend(ObjectName::from_path(object).and_then(|name| name.hash()));
     }
     Ok(names)
 }
@@ -205,7 +207,7 @@ pub fn gaps(repository: &Repository, list: &SnapshotList) -> Result<Vec<(NamedSn
     if open(&present).is_empty() {
         return Ok(Vec::new());
     }
-    Ok(open(&known_names(repository, list)?))
+    Ok(open(&accounted_for(repository, list)?))
 }
 
 impl Repository {

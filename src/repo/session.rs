@@ -24,6 +24,15 @@ pub struct SessionOptions {
     pub dry_run: bool,
 }
 
+impl SessionOptions {
+    /// What the repository is set up with.
+    #[must_use]
+    pub fn of(repository: &Repository, dry_run: bool) -> Self {
+        let compression = repository.config().compression.parse().unwrap_or(Compression::AUTO);
+        Self { compression, uploads: 2, dry_run }
+    }
+}
+
 /// What a session has stored so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stored {

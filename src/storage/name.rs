@@ -140,6 +140,22 @@ impl ObjectName {
         }
     }
 
+    /// Whether it is the name of an object with these bytes; of leases and censuses, whose names say nothing of their
+    /// bytes, never.
+    #[must_use]
+    pub fn is_of(&self, bytes: &[u8]) -> bool {
+        self.hash().is_some_and(|hash| blake3::hash(bytes) == hash)
+    }
+
+    /// The name whose [path](Self::path) this is.
+    #[must_use]
+    pub fn from_path(path: &str) -> Option<Self> {
+        let (folder, rest) = path.split_once('/')?;
+        let folder = Folder::ALL.into_iter().find(|one| one.as_str() == folder)?;
+        let base = rest.rsplit_once('/').map_or(rest, |(_, base)| base);
+        Self::parse(folder, base).filter(|name| name.path() == path)
+    }
+
     /// The object's path below the top of the repository, with `/` between the parts.
     #[must_use]
     pub fn path(&self) -> String {
@@ -192,5 +208,13 @@ mod tests {
             assert!(ObjectName::parse(Folder::Leases, &format!("{id}-{rest}")).is_none(), "{rest}");
         }
         assert_eq!(ObjectName::lease(&[15; 16], 3).path(), format!("leases/{id}-3"));
+        for name in [pack, ObjectName::lease(&[15; 16], 3)] {
+            assert_eq!(ObjectName::from_path(&name.path()), Some(name));
+        }
+        for bad in
+            ["", "packs", "packs/ab", &format!("packs/{hash}"), &format!("index/ab/{hash}"), "config/x", "other/x"]
+        {
+            assert_eq!(ObjectName::from_path(bad), None, "{bad}");
+        }
     }
 }

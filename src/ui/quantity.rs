@@ -38,11 +38,14 @@ pub fn count(number: u64) -> String {
     text
 }
 
-/// A number of things: `1 folder`, `2 folders`.
+/// A number of things: `1 folder`, `2 folders`, `2 entries`.
 #[must_use]
 pub fn several(number: u64, thing: &str) -> String {
-    let ending = if number == 1 { "" } else { "s" };
-    format!("{} {thing}{ending}", count(number))
+    match thing.strip_suffix('y') {
+        _ if number == 1 => format!("1 {thing}"),
+        Some(stem) => format!("{} {stem}ies", count(number)),
+        None => format!("{} {thing}s", count(number)),
+    }
 }
 
 /// A time span: `0.42 s`, `12.3 s`, `4:05`, `1:02:03`.
@@ -79,7 +82,7 @@ fn as_float(number: u64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{bytes, count, duration, ratio};
+    use super::{bytes, count, duration, ratio, several};
     use std::time::Duration;
 
     #[test]
@@ -101,6 +104,11 @@ mod tests {
         }
         for (millis, text) in [(0, "0.00 s"), (9_999, "10.0 s"), (59_960, "1:00"), (3_723_000, "1:02:03")] {
             assert_eq!(duration(Duration::from_millis(millis)), text);
+        }
+        for (number, thing, text) in
+            [(0, "pack", "0 packs"), (1, "entry", "1 entry"), (2_000, "entry", "2,000 entries")]
+        {
+            assert_eq!(several(number, thing), text);
         }
         assert_eq!(ratio(10, 0), None);
         assert_eq!(ratio(10, 4), Some(2.5));

@@ -8,7 +8,6 @@ use nightjar::check::{
     CheckReport, RepairError, RepairReport, RepairRequest, Sample, Subset, Verified, check, repair, scrub,
 };
 use nightjar::crypto::RecoveryKey;
-use nightjar::prune::{PruneRequest, prune};
 use nightjar::storage::{ObjectName, PutMode};
 use std::collections::BTreeSet;
 
@@ -201,14 +200,7 @@ fn a_repair_loses_nothing_that_was_restorable_before() {
         assert!(scrubbed(&storage).is_empty(), "seed {seed}: {hit:?}: {:?} {done:?}", scrubbed(&storage));
         let again = repaired(&storage, None, true).unwrap();
         assert!(!again.is_needed(), "seed {seed}: {hit:?}: {again:?}");
-        let request = PruneRequest {
-            grace: Duration::ZERO,
-            wait: Duration::ZERO,
-            max_unused: 0,
-            max_repack: 1000,
-            dry_run: false,
-        };
-        prune(&repository, &SoftwareEngine::new(1, 2).unwrap(), &request, &Cancel::new()).unwrap();
+        prune_with(&repository, Duration::ZERO).unwrap();
         assert!(is_within(&had, &restorable(&storage)), "seed {seed}: less after a prune");
         // The next backup stores again what the source still has; what older snapshots share with it comes back.
         run_backup(&storage, source.path(), RARELY).unwrap();
@@ -393,14 +385,7 @@ fn every_byte_of_a_repository_flipped_is_found_by_name_and_never_becomes_a_wrong
     let third = repository.put_snapshot(&third).unwrap();
     repository.forget(&third.name).unwrap();
     let writer = nightjar::repo::HeldLease::take(&repository, "backup").unwrap();
-    let request = PruneRequest {
-        grace: Duration::from_hours(24),
-        wait: Duration::ZERO,
-        max_unused: 0,
-        max_repack: 1000,
-        dry_run: false,
-    };
-    prune(&repository, &SoftwareEngine::new(1, 2).unwrap(), &request, &Cancel::new()).unwrap();
+    prune_with(&repository, Duration::from_hours(24)).unwrap();
     let classes: BTreeSet<Folder> = names(&storage).iter().map(|meta| meta.name.folder()).collect();
     assert_eq!(classes.len(), 9, "all but the reserve and what is set aside: {classes:?}");
     let (mut flips, mut restored) = (0_u32, 0_u32);
@@ -483,13 +468,9 @@ fn a_damaged_record_of_who_is_at_work_stops_nobody_for_ever() {
     // A writer whose lease cannot be read is waited for, and then taken for lost like any other.
     let id = [9; 16];
     storage.put(&ObjectName::lease(&id, 3), &[vec![0xff; 50].into()], PutMode::Keep).unwrap();
-    let company =
-        PruneRequest { grace: Duration::ZERO, wait: Duration::ZERO, max_unused: 0, max_repack: 1000, dry_run: false };
-    let engine = SoftwareEngine::new(1, 2).unwrap();
-    let refused = prune(&repository, &engine, &company, &Cancel::new());
-    assert!(matches!(refused, Err(nightjar::prune::PruneError::Company(_))), "{refused:?}");
-    let patient = PruneRequest { grace: Duration::from_hours(1), ..company };
-    prune(&repository, &engine, &patient, &Cancel::new()).unwrap();
+    let refused = prune_with(&repository, Duration::ZERO);
+    assert!(matches!(refused, Err(PruneError::Company(_))), "{refused:?}");
+    prune_with(&repository, Duration::from_hours(1)).unwrap();
     assert!(restorable(&storage) == truth);
 }
 
@@ -501,16 +482,14 @@ fn writers_and_prunes_at_work_are_no_damage() {
     let repository = open(&storage).unwrap();
     let list = SnapshotList::load(&repository).unwrap();
     repository.forget(&list.snapshots[0].name).unwrap();
-    let request =
-        PruneRequest { grace: Duration::ZERO, wait: Duration::ZERO, max_unused: 0, max_repack: 1000, dry_run: false };
     // At each of its reads the checker meets a repository that has just been pruned, or backed up into.
     for nth in 1..60 {
         let memory = before.snapshot();
         let plain: Arc<dyn Storage> = Arc::new(memory.clone());
-        let (request, folder) = (request.clone(), source.path().to_path_buf());
+        let folder = source.path().to_path_buf();
         let act = move || {
             let repository = open(&plain).unwrap();
-            prune(&repository, &SoftwareEngine::new(1, 2).unwrap(), &request, &Cancel::new()).unwrap();
+            prune_with(&repository, Duration::ZERO).unwrap();
             std::fs::write(folder.join("again"), noise(77 + nth, 9_000)).unwrap();
             run_backup(&plain, &folder, RARELY).unwrap();
         };

@@ -3,8 +3,6 @@
 
 use super::*;
 use bytes::Bytes;
-use nightjar::base::clock::ManualClock;
-use nightjar::prune::{PruneRequest, prune};
 use nightjar::storage::{Capabilities, ObjectName, PutMode, StorageError};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,7 +10,6 @@ use std::ops::Range;
 use std::sync::{Condvar, Mutex, MutexGuard};
 use std::time::SystemTime;
 
-const GRACE: Duration = Duration::from_hours(24);
 const EARLY: i64 = 1_800_000_000_000_000_000;
 
 /// Who takes part.
@@ -167,17 +164,10 @@ impl Storage for Staged {
     }
 }
 
-/// Marks, and sweeps a day later, as often as that takes while nobody waits for it.
-fn prune_at(storage: &Arc<dyn Storage>, nanos: i64) -> bool {
-    let mut env = Environment { clock: Arc::new(ManualClock::at(nanos)), ..Environment::system() };
-    (env.host.pid, env.host.started) = (1 << 40, 1);
-    let repository = Arc::new(Repository::open(Arc::clone(storage), env, &secret()).unwrap());
-    let engine = SoftwareEngine::new(1, 2).unwrap();
-    let request = PruneRequest { grace: GRACE, wait: Duration::ZERO, max_unused: 0, max_repack: 1000, dry_run: false };
-    match prune(&repository, &engine, &request, &Cancel::new()) {
-        Ok(report) => report.swept_packs > 0,
-        Err(error) => panic!("a prune stopped: {error}"),
-    }
+/// Prunes on a day that is so many days and hours from the first; whether anything was swept.
+fn prune_on(storage: &Arc<dyn Storage>, day: i64) -> bool {
+    let report = prune_at(storage, EARLY + day * 25 * 3_600_000_000_000);
+    report.unwrap_or_else(|error| panic!("a prune stopped: {error}")).swept_packs > 0
 }
 
 /// What one run came to.
@@ -227,8 +217,7 @@ fn play(seed: u64, before: &MemoryStorage, sources: &[PathBuf]) -> (MemoryStorag
         });
         let (storage, stage_of_prune) = (of(PRUNE), &stage);
         let sweeps = scope.spawn(move || {
-            let days = (0..4).map(|day| EARLY + day * 25 * 3_600_000_000_000);
-            let swept = days.filter(|nanos| prune_at(&storage, *nanos)).count() > 0;
+            let swept = (0..4).filter(|day| prune_on(&storage, *day)).count() > 0;
             stage_of_prune.end(PRUNE);
             swept
         });
@@ -287,7 +276,7 @@ fn whatever_the_order_every_visible_snapshot_is_complete_and_every_acknowledged_
         check(&storage);
         // And the prunes of the days after change nothing about it, and leave nothing that anybody stumbles over.
         for day in 5..8 {
-            prune_at(&storage, EARLY + day * 25 * 3_600_000_000_000);
+            prune_on(&storage, day);
             check(&storage);
         }
         let repository = open(&storage).unwrap();

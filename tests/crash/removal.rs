@@ -3,25 +3,11 @@
 
 use super::hook::HookStorage;
 use super::*;
-use nightjar::base::clock::ManualClock;
-use nightjar::prune::{PruneError, PruneReport, PruneRequest, prune};
 use std::slice;
 
-const GRACE: Duration = Duration::from_hours(24);
 /// The clock when marks are put, and when they are swept, in nanoseconds.
 const EARLY: i64 = 1_800_000_000_000_000_000;
 const LATE: i64 = EARLY + 25 * 3_600_000_000_000;
-
-/// Prunes at a time.
-fn prune_at(storage: &Arc<dyn Storage>, nanos: i64) -> Result<PruneReport, PruneError> {
-    let mut env = Environment { clock: Arc::new(ManualClock::at(nanos)), ..Environment::system() };
-    // A process that is gone when anybody looks: one that was cut is.
-    (env.host.pid, env.host.started) = (1 << 40, 1);
-    let repository = Arc::new(Repository::open(Arc::clone(storage), env, &secret())?);
-    let engine = SoftwareEngine::new(1, 2).unwrap();
-    let request = PruneRequest { grace: GRACE, wait: Duration::ZERO, max_unused: 0, max_repack: 1000, dry_run: false };
-    prune(&repository, &engine, &request, &Cancel::new())
-}
 
 /// A repository with two snapshots that have half of their contents in common, and what they hold.
 fn two_snapshots(source: &Path) -> (MemoryStorage, Contents, Contents) {
@@ -89,9 +75,7 @@ fn forgetting_and_bringing_back_cut_anywhere_lose_nothing() {
 /// Prunes without a grace.
 fn prune_now(storage: &Arc<dyn Storage>) -> Result<PruneReport, PruneError> {
     let repository = open(storage)?;
-    let request =
-        PruneRequest { grace: Duration::ZERO, wait: Duration::ZERO, max_unused: 0, max_repack: 1000, dry_run: false };
-    prune(&repository, &SoftwareEngine::new(1, 2).unwrap(), &request, &Cancel::new())
+    prune_with(&repository, Duration::ZERO)
 }
 
 #[test]
